@@ -153,6 +153,14 @@ def test_the_format_may_be_named(suite: Path, run: Path) -> None:
     assert load_suite(suite).cases[0].judgments[0].target == "ticket.create_many"
 
 
+def test_names_of_fields_are_those_of_the_run(suite: Path, tmp_path: Path) -> None:
+    run = tmp_path / "engine.csv"
+    run.write_text("frage,treffer,rank\n1,yes,1\n2,x,1\n2,y,2\n3,a,1\n3,b,2\n")
+    named = ("--map", "run.case=frage", "--map", "run.id=treffer")
+    assert "x" in approved(suite, run, *named, "--dry-run").stdout
+    assert refused(suite, "--run", run, "--yes", "--map", "suite.query=q")[0] == 4
+
+
 def test_the_author_is_who_git_says(suite: Path, run: Path, tmp_path: Path) -> None:
     (tmp_path / "settings").write_text("[user]\n\tname = Ann Zoë\n\temail = ann@example.org\n", encoding="utf-8")
     settings = environment() | {"GIT_CONFIG_GLOBAL": str(tmp_path / "settings")}

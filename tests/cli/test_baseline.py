@@ -56,6 +56,12 @@ class TestSavedRuns:
         assert record is not None
         assert (record.version, record.author, record.reason, record.model) == (2, "Ann <ann@example.org>", "better", "bge")
 
+    def test_fields_with_other_names_are_named_by_map(self, file, tmp_path: Path) -> None:
+        questions = file("q.csv", "frage,datei\nwhere,a.md\n")
+        answers = file("run.csv", "frage,treffer,rank\nwhere,a.md,1\n")
+        names = [f"--map={each}" for each in ("suite.query=frage", "suite.target=datei", "run.query=frage", "run.id=treffer")]
+        assert update(str(answers), str(questions), tmp_path / "new.jsonl", *names) == 0
+
     def test_it_is_written_where_the_config_says(self, suite: str, saved, file) -> None:
         config = file("searchmark.yaml", "gates: {baseline: kept/baseline.jsonl}\n")
         run = saved("one.jsonl", q1="a", q2="b")

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from searchmark import load_corpus, load_run, load_suite
+from searchmark import FieldMapping, load_corpus, load_run, load_suite
 from searchmark.cli.main import main
 from searchmark.errors import FormatError
 from searchmark.files.recognised import recognised
@@ -53,6 +53,13 @@ def files(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Path:
         ("trec-topics.txt", "is TREC topics, not a suite; name it with --topics, beside the judgments"),
         ("report.json", "is a report of Searchmark, not a suite; show it with 'searchmark report'"),
         ("config.yaml", "is a config of Searchmark, not a suite; name it with --config"),
+        ("run-msearch.json", "is a response of _msearch, not a suite; name it with --run"),
+        ("run-rank-eval.json", "is a response of _rank_eval, not a suite; name it with --run"),
+        ("run-mteb_predictions.json", "is predictions of MTEB, not a suite; name it with --run"),
+        ("run-responses.json", "is the responses of a search engine by query, not a suite; name it with --run"),
+        ("run-quepid.json", "is a snapshot of Quepid, not a suite; name it with --run"),
+        ("run-quepid.csv", "is a snapshot of Quepid, not a suite; name it with --run"),
+        ("run-cases.jsonl", "is a list of answers, not a suite; name it with --run"),
     ],
 )
 def test_what_is_given_as_a_suite(files: Path, capsys: pytest.CaptureFixture[str], name: str, told: str) -> None:
@@ -76,6 +83,15 @@ def test_what_is_given_as_a_suite(files: Path, capsys: pytest.CaptureFixture[str
         ("trec-topics.txt", "is TREC topics, not a run; name it with --topics"),
         ("report.json", "is a report of Searchmark, not a run; show it with 'searchmark report'"),
         ("config.yaml", "is a config of Searchmark, not a run; name it with --config"),
+        ("esci.csv", "is a table of ratings, not a run; name it with --suite"),
+        ("table.csv", "is a table of queries and what should be found, not a run; name it with --suite"),
+        ("table.jsonl", "is a table of queries and what should be found, not a run; name it with --suite"),
+        ("opensearch.json", "is a judgment list of OpenSearch, not a run; name it with --suite"),
+        ("quepid_case.json", "is a case of Quepid, not a run; name it with --suite"),
+        ("quepid_ratings.json", "is ratings of documents by query, not a run; name it with --suite"),
+        ("quepid_book.json", "is a book of Quepid, not a run; name it with --suite"),
+        ("quepid_book.csv", "is a book of Quepid, not a run; name it with --suite"),
+        ("ltr.txt", "is a list for learning to rank, not a run; name it with --suite"),
     ],
 )
 def test_what_is_given_as_a_run(files: Path, capsys: pytest.CaptureFixture[str], name: str, told: str) -> None:
@@ -90,6 +106,9 @@ def test_what_is_given_as_a_run(files: Path, capsys: pytest.CaptureFixture[str],
         ("qrels.txt", "is TREC qrels, not a corpus; name it with --suite"),
         ("bm25.trec", "is a TREC run, not a corpus; name it with --run"),
         ("trec-topics.txt", "is TREC topics, not a corpus; name it with --topics"),
+        ("quepid.csv", "is a table of ratings, not a corpus; name it with --suite"),
+        ("run-hits.csv", "is a table of hits, not a corpus; name it with --run"),
+        ("run-hits.jsonl", "is a table of hits, not a corpus; name it with --run"),
     ],
 )
 def test_what_is_given_as_a_corpus(files: Path, name: str, told: str) -> None:
@@ -111,6 +130,71 @@ def test_a_fault_in_a_file_of_the_right_kind_is_told_as_before(file) -> None:
         load_suite(file("qrels.txt", "q1 0 a 1\nq1 0 b\n"))
     with pytest.raises(FormatError, match="line 2: the score 'x' is not a finite number"):
         load_run(file("run.txt", "q1 Q0 a 1 1 t\nq1 Q0 a 1 x t\n"))
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "told"),
+    [
+        ("q.csv", "id,query,expected_file\n1,foo,a.md\n2,bar,b.md,zz\n", "line 3: has 4 columns, the header 3"),
+        ("q.csv", "id,title,expected\n1,foo,a.md\n2,bar\n", "line 3: has 2 columns, the header 3"),
+        ("q.csv", "id,query,answer\n1,foo,a.md\n", "it has 'id', 'query', 'answer'; name yours with --map suite.target=COLUMN"),
+        ("q.json", '{"cases": [{"id": "1", "query": "a", "expectedIds": 5}]}', "cases.0.expected_ids: is a number, not a list"),
+        ("q.csv", "query;docid;rating\na;1;0,5\n", "'0,5' has a decimal comma; write it with a point"),
+        ("q.csv", "", "is empty: it has neither columns nor rows"),
+    ],
+)
+def test_a_fault_in_a_suite_is_not_hidden_by_what_it_looks_like(file, name: str, content: str, told: str) -> None:
+    with pytest.raises(FormatError) as caught:
+        load_suite(file(name, content))
+    assert told in str(caught.value)
+
+
+def test_a_wrong_name_of_a_column_is_told_and_not_what_the_file_looks_like(file) -> None:
+    with pytest.raises(FormatError, match=r"has no column 'expected_fil'.*did you mean 'expected_file'"):
+        load_suite(file("q.csv", "id,query,expected_file\n1,foo,a.md\n"), mapping={"target": "expected_fil"})
+
+
+@pytest.mark.parametrize("name", ["run-hits.jsonl", "run-scores.tsv"])
+def test_scores_of_a_search_are_not_grades_unless_somebody_says_so(name: str) -> None:
+    with pytest.raises(FormatError, match=r"its scores are fractions.*give it with --run.*--map suite\.grade=score"):
+        load_suite(FORMATS / name)
+    assert len(load_suite(FORMATS / name, mapping={"grade": "score"}).cases) == 3
+
+
+def test_documents_with_names_of_suites_are_documents(file) -> None:
+    content = '{"id": "a", "title": "Lamp", "ratings": 4.5, "judgments": []}\n{"id": "b", "title": "Hat"}\n'
+    assert [document.id for document in load_corpus(file("c.jsonl", content))] == ["a", "b"]
+    questions = "id,question,answer,score\n1,How?,So.,7.5\n"
+    assert [document.id for document in load_corpus(file("c.csv", questions))] == ["1"]
+    assert len(list(load_corpus(FORMATS / "quepid.csv", FieldMapping(id="docid", text=("query",))))) == 4
+
+
+def test_what_was_expected_beside_what_was_found_is_read_as_a_run(file) -> None:
+    content = '{"id": "q1", "query": "x", "expected_ids": ["a"], "results": ["b"]}\n'
+    assert load_run(file("run.jsonl", content)).case_ids == ("q1",)
+
+
+def test_a_long_file_is_told_by_its_first_entry_and_not_by_names_further_down(file) -> None:
+    hits = [{"id": f"d{number}", "_id": "x", "title": "t" * 99, "text": "u" * 99} for number in range(500)]
+    found = recognised(file("long.json", json.dumps([{"query": "a", "hits": hits}, {"query": "b", "hits": hits}])))
+    assert found is not None
+    assert (found.name, found.roles) == ("a list of answers", ("run",))
+
+
+def test_the_sections_of_a_config_are_known() -> None:
+    from dataclasses import fields
+
+    from searchmark.config.sections import Config
+    from searchmark.files.recognised import CONFIG_SECTIONS
+
+    assert {each.name for each in fields(Config)} == CONFIG_SECTIONS
+
+
+def test_every_format_that_names_tell_is_one_of_suites() -> None:
+    from searchmark.files.known_kinds import BY_ENTRY, BY_TOP
+    from searchmark.suites.detect import FORMATS as SUITES
+
+    assert {each.format for each in (*BY_TOP, *BY_ENTRY)} <= {*SUITES, None}
 
 
 def test_a_run_whose_hits_have_fields_of_suites_is_a_run(file) -> None:

@@ -77,7 +77,7 @@ def test_an_unreadable_mapping_is_refused(text: str) -> None:
         ("c.json", '[{"id": "a", "id": "b"}]', "duplicate key 'id'"),
         ("c.json", '[{"id": "a", "x": NaN}]', "not valid JSON: NaN"),
         ("c.csv", "id,id,text\na,b,c\n", "line 1: duplicate column name"),
-        ("c.parquet", "x", "is not Parquet that can be read"),
+        ("c.parquet", "x", "not valid Parquet"),
         ("c.xyz", "x", "is not a corpus: it is none of JSON (.json, .jsonl), CSV"),
     ],
 )

@@ -63,15 +63,15 @@ class TestPacked:
     def test_rows_that_no_file_can_hold_are_refused(self, tmp_path: Path, monkeypatch) -> None:
         import polars as pl
 
-        monkeypatch.setattr("searchmark.runs.tables.FREE_ROWS", 10)
+        monkeypatch.setattr("searchmark.files.parquet.FREE_ROWS", 10)
         same = pl.DataFrame({"q_id": ["q"] * 1_000_000, "doc_id": ["d"] * 1_000_000})
         same.write_parquet(tmp_path / "bomb.parquet")
-        with pytest.raises(FormatError, match="claims to hold 1000000 rows"):
+        with pytest.raises(FormatError, match="claims 1,000,000 rows"):
             load_run(tmp_path / "bomb.parquet")
 
     @pytest.mark.parametrize("content", [b"PAR1", b"PAR1 and more PAR1", b"\x04\x22\x4d\x18", b"\x04\x22\x4d\x18 more"])
     def test_damaged_files_are_refused_in_a_sentence(self, file, content: bytes) -> None:
-        with pytest.raises(FormatError, match=r"run\.bin: (not a Parquet file|cannot be unpacked)"):
+        with pytest.raises(FormatError, match=r"run\.bin: (not valid Parquet|cannot be unpacked)"):
             load_run(file("run.bin", content))
 
     @pytest.mark.parametrize(

@@ -53,8 +53,8 @@ class TestTables:
                 "frage,treffer\nq,a\n",
                 "lacks a column for query and id; found the columns 'frage', 'treffer'; name yours with --map run",
             ),
-            ("query,docid,rating\nq,a,3\n", "not a run; name it with --suite"),
-            ("query-id\tcorpus-id\tscore\nq\ta\t1\n", "not a run; name it with --suite"),
+            ("query,docid,rating\nq,a,3\n", "is a table of ratings, not a run; name it with --suite"),
+            ("query-id\tcorpus-id\tscore\nq\ta\t1\n", "is BEIR qrels, not a run; name it with --suite"),
         ],
     )
     def test_refuses_with_place_and_reason(self, file, content: str, complaint: str) -> None:

@@ -123,7 +123,7 @@ class TestQuepid:
 
     def test_a_snapshot_is_a_run_and_not_a_suite(self, tmp_path: Path) -> None:
         text = "Snapshot Name,Snapshot Time,Case ID,Query Text,Doc ID,Doc Position\nS,t,7,star maps,8201,1\n"
-        with pytest.raises(FormatError, match="has a column 'doc_position' and no grades, so it lists answers of a search"):
+        with pytest.raises(FormatError, match="is a snapshot of Quepid, not a suite; name it with --run"):
             load_suite(saved(tmp_path, text, "snapshot.csv"))
 
     def test_its_rre_and_trec_exports_are_read(self, tmp_path: Path) -> None:
@@ -216,3 +216,25 @@ def test_beir_reads_and_writes_fractions(tmp_path: Path) -> None:
     assert not [lost for lost in save_suite(suite, tmp_path / "beir", format="beir") if "gain" in lost]
     assert (tmp_path / "beir/qrels/test.tsv").read_text().splitlines()[1:] == ["a\td1\t0.5", "a\td2\t2"]
     assert load_suite(tmp_path / "beir").cases[0].judgments == suite.cases[0].judgments
+
+
+@pytest.mark.parametrize(
+    ("text", "query", "targets"),
+    [
+        ("2 qid:7 1:0.05 #docid = GX029-35 inc = 0.01 prob = 0.1\n0 qid:7 1:0.1 #docid = GX030-1 inc = 1 prob = 0.2\n", None, 2),
+        ("# qid:7: rambo film\n4 qid:7 #\t7555\tRambo\n3 qid:7 #\t1370\tRambo III\n", "rambo film", 2),
+        ("4 qid:7 # 7555 Rambo\n3 qid:7 # 1370 Rambo III\n", None, 2),
+    ],
+)
+def test_comments_of_lists_for_learning_to_rank_name_documents(tmp_path: Path, text: str, query: str | None, targets: int) -> None:
+    path = tmp_path / "list.txt"
+    path.write_text(text)
+    (case,) = load_suite(path).cases
+    assert (case.id, case.query, len(case.judgments)) == ("7", query, targets)
+    assert case.judgments[0].target in {"GX029-35", "7555"}
+
+
+def test_a_case_of_quepid_may_begin_with_a_query_that_nobody_rated(tmp_path: Path) -> None:
+    path = tmp_path / "case.json"
+    path.write_text(json.dumps({"queries": [{"query_text": "b"}, {"query_text": "a", "ratings": [{"doc_id": "1", "rating": 3}]}]}))
+    assert [case.id for case in load_suite(path).cases] == ["a"]

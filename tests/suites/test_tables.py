@@ -67,10 +67,9 @@ def test_ids_with_a_semicolon_are_whole_where_rows_have_grades(tmp_path: Path) -
     assert judged(path) == {"1": [("http://x/;s=1", "id", 2), ("d2", "id", 0)]}
 
 
-def test_fractions_are_gains_and_the_suite_says_so(tmp_path: Path) -> None:
+def test_fractions_are_gains(tmp_path: Path) -> None:
     suite = load_suite(written(tmp_path, "q.csv", "query,docid,rating\na,d1,0.5\na,d2,2\n"))
     assert suite.cases[0].judgments == (Judgment("d1", grade=1, gain=0.5), Judgment("d2", grade=2))
-    assert suite.notes == ("grades that are fractions: 1; nDCG and DCG take them as they are, other measures rounded up",)
 
 
 def test_letters_are_grades_by_a_mapping() -> None:
@@ -181,7 +180,7 @@ def test_unknown_keys_name_what_every_format_missed(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "complaint"),
     [
-        ("query,docid,rank,score\na,d1,1,2.5\n", "not a suite; name it with --run"),
+        ("query,docid,rank,score\na,d1,1,2.5\n", "is a table of hits, not a suite; name it with --run"),
         ("question,expected_file\na,x.md\na,x.md\n", "line 3.expected_file: 'x.md' is named a second time for 'a'"),
         ("question,expected_file\n,x.md\n", "line 2.question: is empty"),
         ("question,expected_file\na,\n", "expected_file: is empty in every row"),
@@ -218,12 +217,19 @@ def test_broken_parquet_is_one_sentence(tmp_path: Path) -> None:
         load_suite(path)
 
 
-def test_a_report_repeats_the_notes_of_the_reader(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_report_says_once_what_becomes_of_fractions_and_repeats_the_notes_of_the_reader(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     run = written(tmp_path, "run.json", json.dumps({"gas stove": {"ST-1": 2.0, "ST-4": 1.0}, "head torch": {"LA-2": 1.0}}))
     report = tmp_path / "report.json"
-    assert main(["evaluate", "--gold-set", str(EXAMPLES / "opensearch.json"), "--run", str(run), "-o", str(report)]) == 0
-    notes = [each for each in json.loads(report.read_text())["audit"] if each["code"] == "reading-note"]
-    assert [each["message"] for each in notes] == [
-        "grades that are fractions: 2; nDCG and DCG take them as they are, other measures rounded up"
+    again = json.loads((EXAMPLES / "opensearch.json").read_text())
+    ratings = again["hits"]["hits"][0]["_source"]["judgmentRatings"]
+    ratings.append(ratings[0])
+    suite = written(tmp_path, "suite.json", json.dumps(again))
+    assert main(["evaluate", "--gold-set", str(suite), "--run", str(run), "-o", str(report)]) == 0
+    notes = [each["message"] for each in json.loads(report.read_text())["audit"] if each["severity"] == "note"]
+    assert [each for each in notes if "fraction" in each] == [
+        "2 judgments have a fractional gain: nDCG and DCG pay it, other measures see it rounded up"
     ]
+    assert "queries that are listed again, of which the first list counts: 1" in notes
     capsys.readouterr()

@@ -13,11 +13,11 @@ from searchmark.approval.baseline_update import BaselineChange, CaseChange, Valu
 from searchmark.approval.list_edits import Edit, applied
 from searchmark.approval.scalars import json_text
 from searchmark.errors import FormatError, Incomparable
+from searchmark.files.known_kinds import snake
 from searchmark.gates.fixture_baseline import row_of
 from searchmark.gates.own_k import NAMES, AtOwnK
 from searchmark.suites.baseline_metrics import CASES, BaselineCase, BaselineMetrics, metric_named
 from searchmark.suites.literals import LiteralReader
-from searchmark.suites.source import snake
 from searchmark.suites.spans import ListSpan, MappingSpan, MemberSpan, ScalarSpan, Span, indent_before, line_end
 
 FIRST_VERSION = "1.0.0"

@@ -10,9 +10,10 @@ from typing import Literal
 from searchmark.approval.expected import FIELDS
 from searchmark.approval.yaml_spans import yaml_spans
 from searchmark.errors import FormatError
+from searchmark.files.known_kinds import snake
 from searchmark.suites.literals import LiteralReader
 from searchmark.suites.script import script_cases
-from searchmark.suites.source import LISTS, Source, as_text, snake
+from searchmark.suites.source import LISTS, Source, as_text
 from searchmark.suites.spans import ListSpan, MappingSpan, MemberSpan, ScalarSpan, Span
 
 Syntax = Literal["json", "jsonl", "yaml", "script"]

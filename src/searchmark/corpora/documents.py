@@ -14,14 +14,14 @@ from typing import Any
 from searchmark.corpora.document_source import DocumentSource
 from searchmark.corpora.field_mapping import FieldMapping
 from searchmark.corpora.folder_layouts import collection_files, files_beside
-from searchmark.corpora.parquet_rows import parquet_records
 from searchmark.corpora.smart import FIRST, smart_records
 from searchmark.corpora.sqlite_rows import MAGIC, sqlite_records
 from searchmark.corpora.trec_docs import begins_a_document, trec_records
 from searchmark.errors import FormatError, shortened
 from searchmark.files.csv_rows import csv_rows
 from searchmark.files.packed import packing_of
-from searchmark.files.recognised import CORPUS, telling_what_it_is
+from searchmark.files.parquet import parquet_rows
+from searchmark.files.recognised import CORPUS, RUN, SUITE, refuse_others, telling_what_it_is
 from searchmark.files.store import inner_suffix, open_file, open_stored, parse_json, strict_decoder
 from searchmark.files.utf8_rows import naming_bytes
 from searchmark.records import Document
@@ -53,6 +53,10 @@ def stream_documents(path: Path, mapping: FieldMapping) -> Iterator[Document]:
 
     A mapping to a field that no record has is refused at the end: only then is that known.
     """
+    if mapping.named:  # by somebody who knows what the file is
+        yield from _documents(path, mapping)
+        return
+    refuse_others(path, CORPUS, (SUITE, RUN))  # tables of ratings and of hits have ids of documents too
     with telling_what_it_is(path, CORPUS):
         yield from _documents(path, mapping)
 
@@ -88,7 +92,7 @@ def _records(path: Path, mapping: FieldMapping) -> Iterator[tuple[str, Any]]:
     elif suffix in {".jsonl", ".ndjson"}:
         yield from _from_lines(path)
     elif suffix == ".parquet":
-        yield from parquet_records(path)
+        yield from ((f"row {number}", row) for number, row in enumerate(parquet_rows(path), 1))
     else:
         yield from _by_content(path, mapping)
 

@@ -28,7 +28,7 @@ KINDS = (
         "differently.",
     ),
     FindingKind(
-        "reading-note", "note", "How the file of the suite was understood: its own metric, fractions as grades, several judges.",
+        "reading-note", "note", "How the file of the suite was understood: its own metric, several judges, columns left out.",
         "What a file of another tool means is not always written in it; numbers of that tool may differ for this reason.",
         "Nothing has to be done; for other measures name them with -m.",
     ),

@@ -15,6 +15,7 @@ import numpy as np
 
 from searchmark.analysis.scores import Scores
 from searchmark.comparability import depth_reached
+from searchmark.files.known_kinds import snake
 from searchmark.gates.quantities import MOST_CASES
 from searchmark.gates.segments import Rows
 from searchmark.judging.judge import Judged
@@ -26,7 +27,7 @@ from searchmark.measures.grammar import AnyMeasure, Measure
 from searchmark.options.gate_options import FixtureMetric
 from searchmark.records import NO_RANK, Defaults, Suite
 from searchmark.suites.baseline_metrics import BaselineCase
-from searchmark.suites.source import as_whole, snake
+from searchmark.suites.source import as_whole
 
 NAMES: dict[FixtureMetric, str] = {"ndcg": "NDCG", "mrr": "MRR", "precision": "Precision"}
 _DEFINITIONS: dict[FixtureMetric, Definition] = {

@@ -6,6 +6,7 @@ Private: what is meant for others is a name of `searchmark`.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import replace
 from os import PathLike
 from pathlib import Path
@@ -18,6 +19,8 @@ from searchmark.records import Run, display_names
 from searchmark.runs.detect import FORMATS as FORMATS
 from searchmark.runs.detect import detect, reader_of
 from searchmark.runs.source import RunFile
+
+_GUESSED = ("json", "jsonl", "csv", "parquet", "trec", "elasticsearch")  # formats that files of other kinds look like
 
 
 def load_run(
@@ -48,8 +51,9 @@ def runs_in(
     """All runs of a file, of which a name chooses one; where there is one only, that is its name."""
     file = RunFile(user_path(path), mapping or {}, format is not None)
     check_readable(file.path)
-    with telling_what_it_is(file.path, RUN):
-        runs = _read(file, format or detect(file))
+    with nullcontext() if file.field_names else telling_what_it_is(file.path, RUN):
+        chosen = format or detect(file)
+    runs = _read(file, chosen)
     if name is None:
         return runs
     if len(runs) == 1:
@@ -64,8 +68,8 @@ def runs_in(
 def _read(file: RunFile, chosen: str) -> list[Run]:
     if chosen not in FORMATS:
         raise UsageError(f"there is no run format {chosen!r}; the formats are {', '.join(FORMATS)}")
-    if chosen == "json" and not file.format_given and not file.field_names:
-        refuse_others(file.path, RUN)  # a list of cases could be read as the hits of one
+    if chosen in _GUESSED and not file.format_given and not file.field_names:
+        refuse_others(file.path, RUN)  # a list of cases could be read as the hits of one, and a table of ratings as hits
     return reader_of(chosen)(file)
 
 

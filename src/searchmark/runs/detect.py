@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
 from importlib import import_module
 
 from searchmark.errors import FormatError, shortened
+from searchmark.files.known_kinds import TriedFormat
 from searchmark.files.trec_text import RUN
 from searchmark.records import Run
 from searchmark.runs.source import RunFile
@@ -28,14 +28,6 @@ FORMATS = {
 }
 _OURS = re.compile(rb'"record"\s*:\s*"run"')
 _LONGEST_HEADER = 300
-
-
-@dataclass(frozen=True)
-class TriedRunFormat:
-    """A format that a file does not have, and what it would have needed."""
-
-    name: str
-    missed: str
 
 
 def reader_of(name: str) -> Callable[[RunFile], list[Run]]:
@@ -105,9 +97,9 @@ def _detect_text(file: RunFile) -> str:
             return "csv"
     if words >= wanted or not first:
         return "trec"
-    tried = [TriedRunFormat("trec", f"its first line has {words} columns instead of {wanted} ({' '.join(RUN.columns)})")]
-    tried.append(TriedRunFormat("csv", missed(table) if table is not None else "its first line has no comma, semicolon or tab"))
-    tried.append(TriedRunFormat("json, jsonl", "it begins with neither { nor ["))
+    tried = [TriedFormat("trec", f"its first line has {words} columns instead of {wanted} ({' '.join(RUN.columns)})")]
+    tried.append(TriedFormat("csv", missed(table) if table is not None else "its first line has no comma, semicolon or tab"))
+    tried.append(TriedFormat("json, jsonl", "it begins with neither { nor ["))
     raise FormatError(file.path, None, no_format_fits(tried))
 
 
@@ -116,7 +108,7 @@ def _first_line(file: RunFile) -> bytes:
     return next((line for line in file.head.split(b"\n") if line.strip() and not line.lstrip().startswith(b"#")), b"")
 
 
-def no_format_fits(tried: list[TriedRunFormat]) -> str:
+def no_format_fits(tried: list[TriedFormat]) -> str:
     each = "; ".join(f"{one.name}: {shortened(one.missed, _LONGEST_HEADER)}" for one in tried)
     return f"is not a run in a format that is known. Tried {each}"
 

@@ -64,18 +64,18 @@ def read_suite(source: Source, format: str | None = None, topics: str | PathLike
 
 
 def _with_setup(source: Source, wanted: str | None, topics: str | PathLike[str] | None) -> tuple[Suite, SuiteSetup]:
-    from searchmark.suites.gradings import with_gains_noted
     from searchmark.suites.native import NO_SETUP, read_native_with_setup
     from searchmark.suites.table import refuse_unused
 
-    with collector_paused(), telling_what_it_is(source.path, SUITE):
-        chosen = wanted or detect(source)
+    with collector_paused():
+        with telling_what_it_is(source.path, SUITE):  # of a file that has a format, its reader knows what is wrong
+            chosen = wanted or detect(source)
         refuse_unused(chosen, source)
         native = chosen == "native" and topics is None
         suite, setup = read_native_with_setup(source) if native else (_read(source, chosen, topics), NO_SETUP)
     check_metadata(source.path, suite.metadata)
     files = tuple(Path(path).absolute() for path in (source.path, topics) if path is not None)
-    return replace(with_gains_noted(suite), files=files), setup
+    return replace(suite, files=files), setup
 
 
 def _read(source: Source, chosen: str, topics: str | PathLike[str] | None) -> Suite:

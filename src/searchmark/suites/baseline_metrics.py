@@ -12,8 +12,9 @@ from pathlib import Path
 from typing import Any
 
 from searchmark.errors import FormatError
+from searchmark.files.known_kinds import snake
 from searchmark.options.gate_options import FIXTURE_METRICS, FixtureMetric
-from searchmark.suites.source import Entry, Source, snake
+from searchmark.suites.source import Entry, Source
 
 TOLERANCE = 0.05  # where a file has neither a tolerance nor multipliers
 CASES = "test_cases"

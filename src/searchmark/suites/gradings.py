@@ -5,29 +5,20 @@ Words that nobody explained are counted while a file is read, and named together
 
 from __future__ import annotations
 
+import re
 from collections import Counter
-from dataclasses import replace
 from math import isfinite
 from typing import Any
 
 from searchmark.errors import FormatError, shortened
-from searchmark.records import Judgment, Match, Suite
+from searchmark.records import Judgment, Match
 from searchmark.records.shown import listed
 from searchmark.suites.source import HIGHEST_NUMBER, Entry, Source
 
 SHOWN = 10
+_DECIMAL_COMMA = re.compile(r"[+-]?\d+,\d+")
 ESCI = {"E": 3, "S": 2, "C": 1, "I": 0}  # exact, substitute, complement, irrelevant
 GRADED = ("table", "quepid", "opensearch", "rank-eval", "beir", "mteb", "labels", "ltr", "rre")  # formats that may have words
-
-
-def with_gains_noted(suite: Suite) -> Suite:
-    """A suite whose grades are fractions says what becomes of them."""
-    gains = suite.judgments.gains
-    if gains is None:
-        return suite
-    count = int((gains != suite.judgments.grades).sum())
-    note = f"grades that are fractions: {count}; nDCG and DCG take them as they are, other measures rounded up"
-    return replace(suite, notes=(*suite.notes, note))
 
 
 class Gradings:
@@ -61,6 +52,8 @@ class Gradings:
             return number
         if not isinstance(value, str | bool) or not written:
             raise entry.error(name, f"{shortened(repr(value), 60)} is neither a number nor a word")
+        if _DECIMAL_COMMA.fullmatch(written):
+            raise entry.error(name, f"{shortened(written, 60)!r} has a decimal comma; write it with a point")
         self._unknown[written] += 1
         self._names[name] = None
         return 0.0

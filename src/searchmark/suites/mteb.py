@@ -12,12 +12,12 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from searchmark.errors import FormatError, UsageError
+from searchmark.files.parquet import EXTENSION, is_parquet, parquet_columns, parquet_frame, parquet_rows
 from searchmark.judging.spelling import nfc
 from searchmark.records import Case, Judgment, Suite
 from searchmark.records.shown import listed, quoted
 from searchmark.suites.checks import check_cases
 from searchmark.suites.gradings import Gradings
-from searchmark.suites.parquet_rows import EXTENSION, parquet_columns, parquet_frame, parquet_rows
 from searchmark.suites.source import Entry, Source, folder_name
 
 PREFERRED = "test"
@@ -50,7 +50,7 @@ def is_mteb_qrels(path: Path) -> bool:
     if path.is_dir():
         files = [] if mteb_qrels(path) else _parquet_files(path)
         return bool(files) and {*COLUMNS[:2]} <= {*parquet_columns(files[0])}
-    return path.suffix.lower() == EXTENSION and {*COLUMNS[:2]} <= {*parquet_columns(path)}
+    return is_parquet(path) and {*COLUMNS[:2]} <= {*parquet_columns(path)}
 
 
 def read_mteb(source: Source) -> Suite:

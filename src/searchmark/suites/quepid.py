@@ -40,7 +40,7 @@ def _is_number(value: str) -> bool:
 
 def _read_csv(source: Source) -> Suite:
     rated, gradings = Rated(), Gradings(source)
-    for entry in csv_entries(source, may_end_early=True):
+    for entry in TableRows(source).entries() if source.is_parquet else csv_entries(source, may_end_early=True):
         query = entry.text(*QUERY).strip()
         rated.judged.setdefault(query, {})
         if not str(entry.first(*RATING) or "").strip():

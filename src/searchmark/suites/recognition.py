@@ -3,52 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from typing import Any
 
 from searchmark.errors import FormatError
+from searchmark.files.known_kinds import BY_ENTRY, BY_TOP, SUITE, TriedFormat, snake
 from searchmark.files.packed import found_file
+from searchmark.files.recognised import refuse_others
 from searchmark.suites.diversity_qrels import names_aspects
 from searchmark.suites.letor import is_letor
 from searchmark.suites.mteb import is_mteb_qrels, mteb_qrels
 from searchmark.suites.quepid import DOCUMENT, QUERY, RATING, is_book
-from searchmark.suites.rows import TableRows, is_parquet
-from searchmark.suites.source import LISTS, Source, snake
+from searchmark.suites.rows import TableRows
+from searchmark.suites.source import LISTS, Source
 from searchmark.suites.table_roles import columns_told, how_to_map, missing_roles, refuse_run, usual_roles
 
-# A format and the fields by which its entries are known, the most telling first.
-_BY_ENTRY = (
-    ("gold-set", {"ground_truth_files"}),
-    ("fixtures", {"documents", "query"}),
-    ("case-list", {"expected_ids"}),
-    ("symbols", {"expected_symbols"}),
-    ("symbols", {"expected_patterns"}),
-    ("swe-bench", {"instance_id", "patch"}),
-    ("labels", {"query_id", "item_id", "grade"}),
-    ("quepid", {"query_text", "ratings"}),
-    ("opensearch", {"query", "ratings"}),
-    ("rank-eval", {"ratings"}),
-    ("rre", {"relevant_documents"}),
-    ("native", {"judgments"}),
-)
-# What the mapping at the top of a file must have for a format, one of these.
-_BY_TOP = (
-    ("native", ("schema_version",)),
-    ("rre", ("topics", "query_groups")),
-    ("opensearch", ("judgment_ratings",)),
-    ("quepid", ("query_doc_pairs",)),
-)
 _HEADER_OF_BEIR = ["query-id", "corpus-id", "score"]
 _QRELS_COLUMNS = 4
 LONGEST = 1200  # of a sentence that names all formats and all columns
-
-
-@dataclass(frozen=True)
-class TriedFormat:
-    """A format that does not fit, and what it missed in the file."""
-
-    name: str
-    missed: str
 
 
 def recognised_format(source: Source) -> str:
@@ -57,7 +28,7 @@ def recognised_format(source: Source) -> str:
         return _detect_folder(source)
     if source.field_names:
         return "table"
-    if is_parquet(source.path):
+    if source.is_parquet:
         return "mteb" if is_mteb_qrels(source.path) else _detect_table(source, [])
     if source.structured:
         return _detect_data(source)
@@ -90,6 +61,7 @@ def _detect_text(source: Source) -> str:
     if header and not missing_roles(usual_roles(TableRows(source).columns)):
         return _detect_table(source, [])
     if columns == _QRELS_COLUMNS or not first or not header:
+        refuse_others(source.path, SUITE)
         return "diversity-qrels" if names_aspects(source.head) else "qrels"  # whose readers say what is wrong with a line
     tried = [
         TriedFormat("qrels", f"line 1 has {columns} words instead of {_QRELS_COLUMNS}"),
@@ -111,7 +83,7 @@ def _detect_table(source: Source, tried: Iterable[TriedFormat]) -> str:
     if all(rows.names & {*known} for known in (QUERY, DOCUMENT, RATING)) and named.get("target", "docid") in DOCUMENT:
         return "quepid"
     if not missing_roles(named):
-        return "quepid" if not is_parquet(source.path) and is_book(rows) else "table"
+        return "quepid" if not source.is_parquet and is_book(rows) else "table"
     known = (("query", QUERY), ("document", DOCUMENT), ("rating", RATING))
     missed = [what for what, names in known if not rows.names & {*names}]
     raise _nothing_fits(source, [*tried, TriedFormat("quepid", f"no {', '.join(missed)}")], rows.columns)
@@ -120,22 +92,35 @@ def _detect_table(source: Source, tried: Iterable[TriedFormat]) -> str:
 def _detect_data(source: Source) -> str:
     data = source.data
     top = {snake(str(key)): value for key, value in data.items()} if isinstance(data, dict) else {}
-    known = next((name for name, keys in _BY_TOP if any(key in top for key in keys)), None)
+    known = next((each for each in BY_TOP if each.names <= top.keys()), None)
     if known is not None:
-        return known
+        if known.format is None:
+            raise FormatError(source.path, None, f"is {known.kind.name}, not a suite; {known.kind.advice}")
+        if known.format == "native":
+            refuse_others(source.path, SUITE)  # other files of our own have versions too
+        return known.format
     if _has_judgment_lists(top):
         return "opensearch"
     entries = next((top[name] for name in LISTS if isinstance(top.get(name), list)), None) if isinstance(data, dict) else data
-    first = entries[0] if isinstance(entries, list) and entries and isinstance(entries[0], dict) else {}
-    fields = {snake(str(key)): value for key, value in first.items()}
+    fields = _fields(entries if isinstance(entries, list) else [])
     if "schema_version" in fields:
+        refuse_others(source.path, SUITE)
         return "native"
     if "metrics" in fields and "documents" not in fields:
         raise FormatError(source.path, None, "is a baseline (load_baseline_metrics reads it), not a suite")
-    found = next((name for name, known_by in _BY_ENTRY if known_by <= fields.keys()), None)
+    found = next((each.format for each in BY_ENTRY if each.names <= fields.keys()), None)
     if found == "opensearch" and isinstance(fields["ratings"], dict):
         return "quepid"
     return found or _detect_rows(source)
+
+
+def _fields(entries: list[Any]) -> dict[str, Any]:
+    """The fields of all entries, each with the first value that it has: the first query may be one that nobody rated."""
+    fields: dict[str, Any] = {}
+    for entry in entries:
+        for key, value in entry.items() if isinstance(entry, dict) else ():
+            fields.setdefault(snake(str(key)), value)
+    return fields
 
 
 def _has_judgment_lists(top: dict[str, Any]) -> bool:
@@ -151,19 +136,25 @@ def _detect_rows(source: Source) -> str:
     if not rows.columns and source.is_script:
         raise FormatError(source.path, None, "its cases have no expectedIds, and no other format was recognised")
     if not rows.columns:
+        refuse_others(source.path, SUITE)
         return "native"  # whose reader says what is missing
+    refuse_run(source.path, rows.columns)
     if not missing_roles(usual_roles(rows.columns)):
         return "table"
-    wanted: dict[str, str] = {}
-    for name, fields in _BY_ENTRY:
-        wanted[name] = " or ".join(filter(None, [wanted.get(name), " and ".join(sorted(fields - rows.names))]))
-    tops = {name: f"no {' or '.join(keys)}" for name, keys in _BY_TOP if name not in wanted}
-    missed = {**{name: f"no {names}" for name, names in wanted.items()}, "native": "no schema_version", **tops}
+    entry_names = [each for each in BY_ENTRY if each.format != "native"]  # which needs more than judgments
+    by_entry = {each.format for each in entry_names}
+    missed: dict[str, str] = {}
+    for each in (*entry_names, *(each for each in BY_TOP if each.format not in by_entry)):
+        lacking = " and ".join(sorted(each.names - rows.names))
+        if each.format is not None:
+            missed[each.format] = f"{missed[each.format]} or {lacking}" if each.format in missed else f"no {lacking}"
     raise _nothing_fits(source, [TriedFormat(name, told) for name, told in missed.items()], rows.columns)
 
 
 def _nothing_fits(source: Source, tried: Iterable[TriedFormat], columns: list[str]) -> FormatError:
     """Which formats were tried, what each missed, what the file has instead, and the option that helps."""
+    if not columns:
+        return FormatError(source.path, None, "is empty: it has neither columns nor rows")
     missing = missing_roles(usual_roles(columns))
     all_tried = [*tried, TriedFormat("table", f"no column for the {' or the '.join(missing)}")]
     told = ", ".join(f"{each.name} ({each.missed})" for each in all_tried)

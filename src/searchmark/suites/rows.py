@@ -6,14 +6,13 @@ import io
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
-from pathlib import Path
 from typing import Any
 
 from searchmark.errors import FormatError
 from searchmark.files.csv_rows import csv_rows
-from searchmark.suites.parquet_rows import EXTENSION as PARQUET
-from searchmark.suites.parquet_rows import parquet_columns, parquet_rows
-from searchmark.suites.source import LISTS, Entry, Source, snake
+from searchmark.files.known_kinds import snake
+from searchmark.files.parquet import parquet_columns, parquet_rows
+from searchmark.suites.source import LISTS, Entry, Source
 
 DELIMITERS = (",", "\t", ";")
 LISTS_OF_OTHERS = ("questions", "data", "examples", "items", "rows", "samples", "pairs", "tests")
@@ -28,7 +27,7 @@ class TableRows:
     @cached_property
     def columns(self) -> list[str]:
         """The names as they are written; in JSON those of all entries, in the order in which they come up."""
-        if is_parquet(self.source.path):
+        if self.source.is_parquet:
             return parquet_columns(self.source.path)
         if self.source.structured:
             return list(dict.fromkeys(str(name) for row in self._mappings for name in row))
@@ -41,7 +40,7 @@ class TableRows:
 
     def entries(self) -> Iterator[Entry]:
         path = self.source.path
-        if is_parquet(path):
+        if self.source.is_parquet:
             yield from (Entry.of(path, f"row {number}", row) for number, row in enumerate(parquet_rows(path), 1))
         elif self.source.structured:
             yield from self._listed()
@@ -59,10 +58,6 @@ class TableRows:
         place, rows = _list_in(self.source.data)
         for number, row in enumerate(rows):
             yield Entry.of(self.source.path, f"{place}.{number}" if place else str(number), row)
-
-
-def is_parquet(path: Path) -> bool:
-    return path.suffix.lower() == PARQUET
 
 
 def _list_in(data: Any) -> tuple[str, list[Any]]:

@@ -9,11 +9,13 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from functools import cached_property, lru_cache
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 from searchmark.errors import FormatError
+from searchmark.files.known_kinds import snake
+from searchmark.files.parquet import is_parquet
 from searchmark.files.store import BOM, inner_stem, inner_suffix, open_file, parse_json, read_utf8
 from searchmark.suites.script import EXTENSIONS as SCRIPT_EXTENSIONS
 from searchmark.suites.script import script_cases
@@ -23,13 +25,6 @@ from searchmark.suites.spans import plain_value
 LISTS = ("test_cases", "fixtures", "cases", "benchmark_cases", "queries", "requests", "instances")
 HIGHEST_NUMBER = 10**9 - 1
 _WHOLE = re.compile(r"\s*([+-]?\d{1,12})(?:\.0*)?\s*")
-_HUMP = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
-
-
-@lru_cache(maxsize=4096)
-def snake(name: str) -> str:
-    """``expectedIds``, ``ExpectedIDs`` and ``Expected Ids`` as ``expected_ids``."""
-    return re.sub(r"[\s-]+", "_", _HUMP.sub("_", name.strip())).lower()
 
 
 def folder_name(folder: Path) -> str:
@@ -79,6 +74,10 @@ class Source:
     def by_line(self) -> bool:
         """Whether every line is a JSON value of its own."""
         return self.extension in {".jsonl", ".ndjson"}
+
+    @cached_property
+    def is_parquet(self) -> bool:
+        return self.content is None and not self.pipe and not self.path.is_dir() and is_parquet(self.path)
 
     @property
     def is_script(self) -> bool:

@@ -18,7 +18,7 @@ from searchmark.suites.checks import check_cases
 from searchmark.suites.gradings import Gradings
 from searchmark.suites.rows import TableRows
 from searchmark.suites.source import Entry, Source, as_text
-from searchmark.suites.table_roles import TableRoles, refuse_run, table_roles
+from searchmark.suites.table_roles import TableRoles, refuse_run, refuse_scores, table_roles
 
 SHOWN = 5
 
@@ -40,6 +40,8 @@ def read_table(source: Source) -> Suite:
         refuse_run(source.path, rows.columns)
     roles = table_roles(source.path, rows.columns, source.field_names)
     asked, counts, mixed = _asked(source, rows, roles)
+    if roles.grade == "score" and "grade" not in source.field_names:
+        refuse_scores(source.path, (judgment for each in asked.values() for judgment in each.judgments.values()))
     cases = [
         Case(case, each.query, tuple(each.judgments.values()), category=each.category, fields=each.fields)
         for case, each in asked.items()

@@ -8,10 +8,10 @@ from difflib import get_close_matches
 from pathlib import Path
 
 from searchmark.errors import FormatError, shortened
+from searchmark.files.known_kinds import snake
 from searchmark.options.column_names import OF_SUITES
-from searchmark.records import Match
+from searchmark.records import Judgment, Match
 from searchmark.records.shown import listed
-from searchmark.suites.source import snake
 
 SHOWN = 12
 RANKED = ("rank", "position", "doc_position")  # what tells a list of answers from a list of judgments
@@ -68,6 +68,14 @@ def refuse_run(path: Path, columns: Iterable[str]) -> None:
     rank = next((name for name in RANKED if name in names), None)
     if rank is not None and not names & {*OF_SUITES["grade"]} - {"score"}:
         raise FormatError(path, None, f"has a column {rank!r} and no grades, so it lists answers of a search: give it with --run")
+
+
+def refuse_scores(path: Path, judgments: Iterable[Judgment]) -> None:
+    """Refuse a table whose scores are fractions: those of a search are, and grades called so are hardly ever."""
+    scored = next((each.gain for each in judgments if each.gain is not None), None)
+    if scored is not None:
+        told = f"its scores are fractions, like {scored}, so it lists answers of a search: give it with --run"
+        raise FormatError(path, "score", f"{told}; if they are grades, say so with --map suite.grade=score")
 
 
 def columns_told(columns: list[str]) -> str:

@@ -12,6 +12,7 @@ import click
 from searchmark.cli._groups import load_runs
 from searchmark.cli._output import show, tell
 from searchmark.errors import UsageError
+from searchmark.options.field_names import FieldNames
 from searchmark.reports.quoting import visible
 from searchmark.suites.detect import FORMATS
 
@@ -29,6 +30,9 @@ NOT_A_TERMINAL = (
 @click.argument("suite", metavar="SUITE")
 @click.option("--run", "run_paths", metavar="RUN", multiple=True, required=True, help="Saved run; several are the shards of one.")
 @click.option("--format", "format_name", type=click.Choice(tuple(FORMATS)), help="Format of the suite.  [default: detected]")
+@click.option(
+    "--map", "mapping", metavar="FIELD=NAME", multiple=True, help="Name of a field in saved runs: run.id=docid; repeatable."
+)
 @click.option("--case", "cases", metavar="ID", multiple=True, help="Only this case; repeatable.")
 @click.option("--yes", is_flag=True, help="Approve every change without asking.")
 @click.option("--author", metavar="NAME", help="Who approves.  [default: user.name and user.email of Git]")
@@ -38,6 +42,7 @@ def command(
     suite: str,
     run_paths: tuple[str, ...],
     format_name: str | None,
+    mapping: tuple[str, ...],
     cases: tuple[str, ...],
     yes: bool,
     author: str | None,
@@ -56,11 +61,14 @@ def command(
     asks = not (yes or dry_run)
     if asks and not (sys.stdin and sys.stdin.isatty()):
         raise UsageError(NOT_A_TERMINAL)
+    named = FieldNames.parse(mapping)
+    if named.suite or named.corpus:
+        raise UsageError("--map names fields of saved runs here, like run.id=docid; a suite that is changed has names of its own")
     from searchmark.approval.approving import approve
     from searchmark.approval.author import author_of
     from searchmark.runs.join import joined
 
-    run = joined(load_runs(run_paths))
+    run = joined(load_runs(run_paths, mapping=mapping))
     by = author_of(Path(suite)) if author is None else author.strip()
     if not by:
         raise UsageError("--author is empty; name who approves")

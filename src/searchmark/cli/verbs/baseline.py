@@ -18,6 +18,7 @@ from searchmark.cli._output import harmless, remark, show, tell
 from searchmark.config import Config
 from searchmark.errors import EXIT_OK, EXIT_UNTRUSTED, Incomparable, NothingEvaluated, UsageError
 from searchmark.files.store import check_replaceable
+from searchmark.options.field_names import MAP_HELP
 from searchmark.options.gate_options import BASELINE_FILE
 from searchmark.options.option import Option
 
@@ -46,6 +47,13 @@ class UpdateChoice:
     yes: Annotated[bool, Option("Write without asking.", ("--yes",))] = False
 
 
+@dataclass(frozen=True)
+class FilesRead:
+    """How the suite and the runs are read."""
+
+    mapping: Annotated[tuple[str, ...], Option(MAP_HELP, ("--map",), "FIELD=NAME")] = ()
+
+
 @click.group("baseline", short_help="Show or update what runs are held against.")
 def command() -> None:
     """Show or update what runs are held against.
@@ -59,9 +67,10 @@ def command() -> None:
 @command.command("update", cls=SectionedCommand, short_help="Make a run the baseline, after showing what changes.")
 @click.argument("run_paths", metavar="RUN...", nargs=-1, required=True)
 @option_group(NamedSuite, "named", WHAT_TO_RUN)
+@option_group(FilesRead, "read", WHAT_TO_RUN)
 @config_option(WHAT_TO_RUN, "the section 'gates'")
 @option_group(UpdateChoice, "choice", OUTPUT)
-def update(run_paths: tuple[str, ...], named: NamedSuite, config: Config, choice: UpdateChoice) -> int:
+def update(run_paths: tuple[str, ...], named: NamedSuite, read: FilesRead, config: Config, choice: UpdateChoice) -> int:
     """Make a run the baseline, after showing what changes. Several runs are the shards of one.
 
     A run that cannot be trusted is refused with exit code 2. A baseline_metrics.json is changed in place.
@@ -76,14 +85,14 @@ def update(run_paths: tuple[str, ...], named: NamedSuite, config: Config, choice
     from searchmark.runs.join import joined
     from searchmark.suites.baseline_metrics import BaselineMetrics
 
-    suite, setup = named.chosen(config).load()
+    suite, setup = named.chosen(config).load(read.mapping)
     file = Path(baseline_file(with_gates_of(setup, config), choice.against))
     check_location(file)
     check_replaceable(file)
     if not choice.yes and not (sys.stdin and sys.stdin.isatty()):
         raise UsageError(NOT_A_TERMINAL)
     former = read_baseline(file)
-    run = joined(load_runs(run_paths))
+    run = joined(load_runs(run_paths, mapping=read.mapping))
     (scores,) = score_runs(suite, [run], choice.measures)
     reasons = untrusted_because(scores)
     if reasons:

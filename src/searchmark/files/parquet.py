@@ -1,0 +1,124 @@
+"""Parquet files: their columns and rows, packed or not, and bounded: a few kilobytes may claim to hold anything."""
+
+from __future__ import annotations
+
+import io
+import math
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from os import PathLike
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from searchmark.errors import FormatError, shortened
+from searchmark.files.packed import FREE, MOST_TIMES, inner_suffix, packing_of
+from searchmark.files.store import open_file, open_stored, read_bytes
+
+if TYPE_CHECKING:
+    import polars as pl
+
+EXTENSION = ".parquet"
+MAGIC = b"PAR1"
+# Rows that no doubt is cast on, and those per byte beyond: a column of one value takes next to nothing.
+FREE_ROWS, MOST_ROWS_PER_BYTE = 10_000_000, 100
+_BATCH = 512  # rows
+
+
+def is_parquet(path: str | PathLike[str]) -> bool:
+    """Whether this is a Parquet file, by its name or by how it begins."""
+    if inner_suffix(path) == EXTENSION:
+        return True
+    with open_file(path) as file:
+        return file.read(len(MAGIC)) == MAGIC
+
+
+def parquet_columns(path: Path) -> list[str]:
+    """The names of the columns, without reading any."""
+    with _naming(path):
+        return list(_scanned(path).collect_schema())
+
+
+def parquet_frame(path: Path, columns: Sequence[str] | None = None) -> pl.DataFrame:
+    """Columns of a file; one that holds far more than its size allows is refused before its values are made."""
+    with _naming(path):
+        scanned = _scanned(path)
+        chosen = scanned if columns is None else scanned.select(columns)
+        _refuse_rows(path, chosen)
+        frame = chosen.collect()
+        _refuse_text(path, _text_bytes(frame))
+    return frame
+
+
+def parquet_rows(path: Path) -> Iterator[dict[str, Any]]:
+    """One mapping per row, of what JSON has too; some hundred rows are read at a time."""
+    with _naming(path):
+        scanned = _scanned(path)
+        _refuse_rows(path, scanned)
+        batches = scanned.collect_batches(chunk_size=_BATCH, maintain_order=True, lazy=True)
+    total = 0
+    while True:
+        with _naming(path):
+            batch = next(batches, None)
+            if batch is None:
+                return
+            total += _text_bytes(batch)
+            _refuse_text(path, total)
+        for row in batch.iter_rows(named=True):
+            yield {name: _as_json(value) for name, value in row.items()}
+
+
+def _scanned(path: Path) -> pl.LazyFrame:
+    """The file, of which nothing is read yet; a packed one is unpacked in memory."""
+    import polars as pl
+
+    with open_stored(path) as file:
+        packed = packing_of(file.peek(4)) is not None
+    return pl.scan_parquet(io.BytesIO(read_bytes(path)) if packed else path, glob=False, hive_partitioning=False)
+
+
+def _refuse_rows(path: Path, scanned: pl.LazyFrame) -> None:
+    import polars as pl
+
+    size = path.stat().st_size
+    rows, most = int(scanned.select(pl.len()).collect().item()), max(FREE_ROWS, MOST_ROWS_PER_BYTE * size)
+    if rows > most:
+        raise FormatError(path, None, f"claims {rows:,} rows in {size:,} bytes; at most {most:,} are read")
+
+
+def _text_bytes(frame: pl.DataFrame) -> int:
+    """How long all texts are; one that is repeated is stored once, and made again for every row."""
+    import polars as pl
+
+    texts = [name for name, kind in frame.schema.items() if kind in (pl.String, pl.Categorical)]
+    lengths = frame.select(pl.col(name).cast(pl.String).str.len_bytes().cast(pl.Int64).sum() for name in texts)
+    return sum(lengths.row(0)) if texts else 0
+
+
+def _refuse_text(path: Path, total: int) -> None:
+    most = max(FREE, MOST_TIMES * path.stat().st_size)
+    if total > most:
+        raise FormatError(path, None, f"holds more than {most:,} bytes of text, the most that is read of a file of its size")
+
+
+@contextmanager
+def _naming(path: Path) -> Iterator[None]:
+    """What is wrong with the file becomes a sentence."""
+    import polars as pl
+
+    try:
+        yield
+    except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError) as error:
+        told = shortened((str(error).splitlines() or [""])[0], 120)
+        raise FormatError(path, None, f"not valid Parquet: {told}") from error
+
+
+def _as_json(value: Any) -> Any:
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    if value is None or isinstance(value, str | int):
+        return value
+    if isinstance(value, dict):
+        return {str(name): _as_json(each) for name, each in value.items()}
+    if isinstance(value, list | tuple):
+        return [_as_json(each) for each in value]
+    return None if isinstance(value, bytes) else str(value)  # dates and decimals as text; no text is made of bytes
