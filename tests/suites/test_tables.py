@@ -143,6 +143,8 @@ def test_parquet_is_a_table_too(tmp_path: Path) -> None:
     frame.rename({"query": "ask", "product_id": "sku"}).write_parquet(path)
     roles = {"query": "ask", "target": "sku"}
     assert judged(path, grades=ESCI, mapping=roles) == {"1": [("d1", "id", 3), ("d2", "id", 0)]}
+    pl.DataFrame({"query": ["a"], "docid": ["d1"], "rating": [2]}).write_parquet(path)  # the columns of Quepid
+    assert list(judged(path).values()) == [[("d1", "id", 2)]]
 
 
 def test_map_to_a_column_that_is_not_there_lists_the_columns_and_the_nearest(tmp_path: Path) -> None:
@@ -214,7 +216,7 @@ def test_map_is_refused_for_files_whose_names_are_fixed() -> None:
 def test_broken_parquet_is_one_sentence(tmp_path: Path) -> None:
     path = tmp_path / "q.parquet"
     path.write_bytes(b"PAR1 and nothing else")
-    with pytest.raises(FormatError, match="not valid Parquet"):
+    with pytest.raises(FormatError, match="is not Parquet that can be read"):
         load_suite(path)
 
 

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from typing import Any
 
 from click.shell_completion import CompletionItem
+
+# What a shell takes as it is: a name such as $(command) would be run by whoever completes it and presses Enter.
+_HARMLESS = re.compile(r"[\w.:@%+,/-]+")
 
 
 def agent_names(incomplete: str) -> list[CompletionItem[Any]]:
@@ -31,7 +35,7 @@ def _configured_names() -> Iterator[str]:
         return
     for each in listed if isinstance(listed, list) else ():
         name = each.get("name") if isinstance(each, dict) else each
-        if isinstance(name, str) and name.isprintable():
+        if isinstance(name, str) and _HARMLESS.fullmatch(name):
             yield name
 
 

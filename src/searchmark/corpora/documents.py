@@ -14,12 +14,12 @@ from typing import Any
 from searchmark.corpora.document_source import DocumentSource
 from searchmark.corpora.field_mapping import FieldMapping
 from searchmark.corpora.folder_layouts import collection_files
-from searchmark.corpora.parquet_rows import parquet_records
 from searchmark.corpora.smart import FIRST, smart_records
 from searchmark.corpora.sqlite_rows import MAGIC, sqlite_records
 from searchmark.corpora.trec_docs import begins_a_document, trec_records
 from searchmark.errors import FormatError, shortened
 from searchmark.files.csv_rows import csv_rows
+from searchmark.files.parquet import EXTENSION, parquet_rows
 from searchmark.files.recognised import CORPUS, telling_what_it_is
 from searchmark.files.store import inner_suffix, open_file, parse_json, strict_decoder
 from searchmark.files.utf8_rows import naming_bytes
@@ -84,8 +84,8 @@ def _records(path: Path, mapping: FieldMapping) -> Iterator[tuple[str, Any]]:
         yield from _from_array(path)
     elif suffix in {".jsonl", ".ndjson"}:
         yield from _from_lines(path)
-    elif suffix == ".parquet":
-        yield from parquet_records(path)
+    elif suffix == EXTENSION:
+        yield from ((f"row {number}", row) for number, row in enumerate(parquet_rows(path), 1))
     else:
         yield from _by_content(path, mapping)
 

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from itertools import islice
 from pathlib import Path
 
+from searchmark.corpora.folder_files import SKIPPED_FOLDERS, TOOLS
 from searchmark.corpora.trec_docs import begins_a_document
+from searchmark.files.walking import walk
 
 BEIR = ("corpus.jsonl", "corpus.jsonl.gz", "corpus.jsonl.zst", "corpus.jsonl.zip", "corpus.parquet")
 LOOKED_AT = 20  # files, of which most must be of a kind
@@ -26,7 +29,7 @@ def documents_in(folder: Path) -> Path | None:
 def collection_files(folder: Path) -> list[Path]:
     """The files of a collection in a folder: its Parquet files, or those with TREC documents, in path order."""
     tables = sorted(folder.glob("*.parquet"))
-    return tables or [path for path in _files(folder) if begins_a_document(path)]
+    return tables or sorted(path for path in _files(folder) if begins_a_document(path))
 
 
 def _others(folder: Path, suffix: str) -> list[Path]:
@@ -43,5 +46,9 @@ def _is_beside(path: Path) -> bool:
     return path.name.startswith(".") or path.name.lower().startswith(_BESIDE)
 
 
-def _files(folder: Path) -> list[Path]:
-    return sorted(path for path in folder.rglob("*") if path.is_file() and not path.is_symlink())
+def _files(folder: Path) -> Iterator[Path]:
+    """The files below a folder, one folder after the other: often only the first of a hundred thousand are wanted."""
+    for parent, folders, names in walk(folder):
+        folders[:] = sorted(set(folders) - SKIPPED_FOLDERS - TOOLS)
+        paths = (Path(parent, name) for name in sorted(names))
+        yield from (path for path in paths if path.is_file() and not path.is_symlink())

@@ -13,7 +13,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from searchmark.errors import shortened
 from searchmark.files.csv_rows import csv_rows
+from searchmark.files.parquet import parquet_columns, parquet_frame
 from searchmark.files.store import BOM, parse_json, read_bytes
 from searchmark.files.trec_text import FAST_FROM
 from searchmark.records import Run
@@ -31,8 +33,7 @@ DELIMITERS = (",", "\t", ";", "|")
 _GRADES = ("rating", "grade", "relevance", "rel", "label", "judgment", "judgement")
 _BEIR_JUDGMENTS = ["query-id", "corpus-id", "score"]
 
-# Rows of a Parquet file that no doubt is cast on, and those per byte beyond: it may claim to hold any number of them.
-FREE_ROWS, MOST_ROWS_PER_BYTE = 10_000_000, 100
+LONGEST = 200  # of what another library says
 
 
 @dataclass(frozen=True)
@@ -265,19 +266,13 @@ def read_parquet(file: RunFile) -> list[Run]:
     """A row per hit, as ranx writes it (``q_id``, ``doc_id``, ``score``), or with any names that say what they are."""
     import polars as pl
 
-    content = read_bytes(file.path)
+    table = checked(file, columns_of(file, parquet_columns(file.path)))
+    frame = parquet_frame(file.path, list(table.roles.values()))
     try:
-        names = tuple(pl.read_parquet_schema(io.BytesIO(content)))
-        rows = pl.scan_parquet(io.BytesIO(content)).select(pl.len()).collect().item()
-        if rows > max(FREE_ROWS, MOST_ROWS_PER_BYTE * len(content)):
-            raise file.error(None, f"claims to hold {rows} rows in {len(content)} bytes")
-        table = checked(file, columns_of(file, names))
-        frame = pl.read_parquet(io.BytesIO(content), columns=list(table.roles.values()))
         frame = frame.select(_text_or_number(frame, name, role) for role, name in table.roles.items())
-        columns = _clean_columns(frame, table) or _careful_frame(file, frame, table)
-    except (pl.exceptions.PolarsError, OSError) as error:
-        raise file.error(None, f"not a Parquet file that can be read: {str(error).splitlines()[0]}") from error
-    return _runs(file, columns)
+    except pl.exceptions.PolarsError as error:
+        raise file.error(None, f"holds what is not a run: {shortened(str(error).splitlines()[0], LONGEST)}") from error
+    return _runs(file, _clean_columns(frame, table) or _careful_frame(file, frame, table))
 
 
 def _text_or_number(frame: pl.DataFrame, name: str, role: str) -> pl.Expr:

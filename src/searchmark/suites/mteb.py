@@ -12,12 +12,12 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from searchmark.errors import FormatError, UsageError
+from searchmark.files.parquet import EXTENSION, parquet_columns, parquet_frame, parquet_rows
 from searchmark.judging.spelling import nfc
 from searchmark.records import Case, Judgment, Suite
 from searchmark.records.shown import listed, quoted
 from searchmark.suites.checks import check_cases
 from searchmark.suites.gradings import Gradings
-from searchmark.suites.parquet_rows import EXTENSION, parquet_columns, parquet_frame, parquet_rows
 from searchmark.suites.source import Entry, Source, folder_name
 
 PREFERRED = "test"

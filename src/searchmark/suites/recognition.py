@@ -8,11 +8,12 @@ from typing import Any
 
 from searchmark.errors import FormatError
 from searchmark.files.packed import found_file
+from searchmark.files.parquet import is_parquet
 from searchmark.suites.diversity_qrels import names_aspects
 from searchmark.suites.letor import is_letor
 from searchmark.suites.mteb import is_mteb_qrels, mteb_qrels
 from searchmark.suites.quepid import DOCUMENT, QUERY, RATING, is_book
-from searchmark.suites.rows import TableRows, is_parquet
+from searchmark.suites.rows import TableRows
 from searchmark.suites.source import LISTS, Source, snake
 from searchmark.suites.table_roles import columns_told, how_to_map, missing_roles, refuse_run, usual_roles
 
@@ -108,10 +109,12 @@ def _detect_table(source: Source, tried: Iterable[TriedFormat]) -> str:
     rows = TableRows(source)
     named = usual_roles(rows.columns)
     refuse_run(source.path, rows.columns)
-    if all(rows.names & {*known} for known in (QUERY, DOCUMENT, RATING)) and named.get("target", "docid") in DOCUMENT:
+    as_text = not is_parquet(source.path)  # which is what Quepid writes
+    has_all = all(rows.names & {*known} for known in (QUERY, DOCUMENT, RATING))
+    if as_text and has_all and named.get("target", "docid") in DOCUMENT:
         return "quepid"
     if not missing_roles(named):
-        return "quepid" if not is_parquet(source.path) and is_book(rows) else "table"
+        return "quepid" if as_text and is_book(rows) else "table"
     known = (("query", QUERY), ("document", DOCUMENT), ("rating", RATING))
     missed = [what for what, names in known if not rows.names & {*names}]
     raise _nothing_fits(source, [*tried, TriedFormat("quepid", f"no {', '.join(missed)}")], rows.columns)

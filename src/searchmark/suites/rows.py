@@ -6,13 +6,11 @@ import io
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
-from pathlib import Path
 from typing import Any
 
 from searchmark.errors import FormatError
 from searchmark.files.csv_rows import csv_rows
-from searchmark.suites.parquet_rows import EXTENSION as PARQUET
-from searchmark.suites.parquet_rows import parquet_columns, parquet_rows
+from searchmark.files.parquet import is_parquet, parquet_columns, parquet_rows
 from searchmark.suites.source import LISTS, Entry, Source, snake
 
 DELIMITERS = (",", "\t", ";")
@@ -59,10 +57,6 @@ class TableRows:
         place, rows = _list_in(self.source.data)
         for number, row in enumerate(rows):
             yield Entry.of(self.source.path, f"{place}.{number}" if place else str(number), row)
-
-
-def is_parquet(path: Path) -> bool:
-    return path.suffix.lower() == PARQUET
 
 
 def _list_in(data: Any) -> tuple[str, list[Any]]:
