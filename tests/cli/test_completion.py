@@ -54,6 +54,8 @@ def test_agents_of_the_config_are_completed(completed) -> None:
     Path("searchmark.toml").write_text('agents = ["bm25", {name = "shop", source = "semantic"}]\n')
     assert completed("evaluate", "--agent", "sho") == ["plain,shop"]
     assert completed("compare", "--agents", "bm") == ["plain,bm25"]
+    Path("searchmark.toml").write_text('agents = ["sho$(touch ran)", "sho;ls", "sho`ls`", "sho ls"]\n')  # a shell would run it
+    assert [each for each in completed("evaluate", "--agent", "sho") if each.startswith("plain")] == []
     Path("searchmark.toml").write_text("agents = [")
     assert completed("evaluate", "--agent", "bm") == ["plain,bm25"]
 

@@ -211,6 +211,12 @@ def test_convert_writes_a_whole_beir_folder_that_reads_back_the_same(capsys: pyt
     assert {document.id: document.text for document in load_corpus("out")} == {name: FILES[name] for name in DOCS}
 
 
+def test_convert_leaves_no_suite_beside_documents_that_cannot_be_read() -> None:
+    Path("c.jsonl").write_text('{"id": "docs/install.md", "text": "x"}\n{"id": "cut')
+    assert main(["convert", "--corpus", "c.jsonl", "suite.yaml", "out/"]) == 4
+    assert list(Path("out").rglob("*.*")) == []
+
+
 def test_files_are_not_chosen_of_a_corpus_that_has_none(capsys: pytest.CaptureFixture[str]) -> None:
     Path("c.jsonl").write_text('{"id": "docs/install.md", "text": "x"}\n')
     for asked in (["--run", "a.json"], ["--agent", "bm25"]):

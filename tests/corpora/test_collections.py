@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import gzip
 import json
+import os
 import sqlite3
 import sys
 import tracemalloc
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import polars as pl
@@ -16,7 +17,9 @@ import pytest
 from searchmark import Document, FieldMapping, load_corpus
 from searchmark.corpora import folder_layouts
 from searchmark.corpora.beir_writing import write_corpus
+from searchmark.corpora.folder_layouts import LOOKED_AT, documents_in
 from searchmark.errors import FormatError
+from searchmark.files.walking import walk
 
 if sys.version_info >= (3, 14):
     from compression.zstd import compress as zstd_compress
@@ -76,6 +79,12 @@ SMART_DOCUMENTS = [
     ),
     Document("2", "", "only a title", {"references": "1	5	2"}),
 ]
+
+
+def _noted(walked: Iterator[tuple[str, list[str], list[str]]], entered: list[str]) -> Iterator[tuple[str, list[str], list[str]]]:
+    for each in walked:
+        entered.append(each[0])
+        yield each
 
 
 class TestTrec:
@@ -190,6 +199,40 @@ def test_the_same_documents_are_the_same_corpus_in_every_format(tmp_path: Path, 
     with pytest.raises(FormatError, match=r"holds a SQLite database that is packed by (gzip|Zstandard); unpack it first"):
         list(load_corpus(tmp_path / f"c.db.{ending}"))
 
+    @pytest.mark.parametrize(
+        ("content", "complaint"),
+        [
+            (b" " * 1024 + b"x", "is not a corpus"),
+            (b"<DOC>\n<DOCNO>" + b" " * 1_000_000 + b"\n</DOC>\n", "this <DOC> has no <DOCNO>"),
+            (TREC + b" " * 1_000_000 + b"x\n", "line 18: a TREC document begins with <DOC>"),
+        ],
+        ids=["before the first", "in an id", "between two"],
+    )
+    def test_a_million_blanks_take_no_longer_than_as_many_letters(self, file, content: bytes, complaint: str) -> None:
+        with pytest.raises(FormatError, match=complaint):
+            list(load_corpus(file("c", content)))
+
+    def test_a_name_of_a_tag_that_never_ends_is_text(self, file) -> None:
+        content = b"<DOC>\n<DOCNO> 1 </DOCNO>\n<TEXT>b</TEXT><" + b"a" * 1_000_000 + b"\n</DOC>\n"
+        assert list(load_corpus(file("c", content))) == [Document("1", "b")]
+
+    def test_an_entity_that_is_no_character_is_replaced_as_browsers_do(self, file) -> None:
+        content = f"<DOC>\n<DOCNO>1&#{'0' * 5000};</DOCNO>\n<TEXT>&#{'9' * 5000};&#65;&amp;</TEXT>\n</DOC>\n"
+        assert list(load_corpus(file("c", content.encode()))) == [Document("1\ufffd", "\ufffdA&")]
+
+    def test_a_folder_is_told_by_its_first_files_and_not_by_those_of_tools(self, tmp_path: Path, monkeypatch) -> None:
+        looked_at: list[Path] = []
+        monkeypatch.setattr("searchmark.corpora.folder_layouts.begins_a_document", lambda path: bool(looked_at.append(path)))
+        for name in [".git/x", "node_modules/x", *(f"d{number}/f" for number in range(30))]:
+            (tmp_path / name).parent.mkdir()
+            (tmp_path / name).touch()
+        entered: list[str] = []
+        monkeypatch.setattr("searchmark.corpora.folder_layouts.walk", lambda top: _noted(walk(top), entered))
+        assert documents_in(tmp_path) is None
+        assert len(looked_at) == LOOKED_AT
+        assert not {".git", "node_modules"} & {path.parent.name for path in looked_at}
+        assert len(entered) <= LOOKED_AT + 1
+
 
 class TestSmart:
     @pytest.mark.parametrize("name", ["cran.all.1400", "CISI.ALL", "med.txt"])
@@ -245,6 +288,22 @@ class TestSqlite:
         assert "New" in load_corpus(symbols, FieldMapping(id="name")).survey.ids
         database.close()
 
+    @pytest.mark.parametrize("ending", ["-journal", "-wal"])
+    def test_a_log_that_is_a_pipe_is_not_waited_for(self, symbols: Path, ending: str) -> None:
+        os.mkfifo(f"{symbols}{ending}")
+        with pytest.raises(FormatError, match=f"a log beside it that is not an ordinary file: symbols.db{ending}; remove that"):
+            list(load_corpus(symbols))
+
+    def test_a_packed_one_and_text_of_another_encoding_are_named(self, symbols: Path) -> None:
+        packed = symbols.with_name("symbols.db.gz")
+        packed.write_bytes(gzip.compress(symbols.read_bytes()))
+        with pytest.raises(FormatError, match="holds a SQLite database that is packed by gzip; unpack it first"):
+            list(load_corpus(packed))
+        with sqlite3.connect(symbols) as database:
+            database.execute("INSERT INTO symbols (name) VALUES (cast(x'ff41' AS TEXT))")
+        with pytest.raises(FormatError, match=r"symbols\.db: holds text that is not UTF-8; store it as UTF-8"):
+            list(load_corpus(symbols, FieldMapping(id="name")))
+
     def test_code_in_a_strangers_database_is_not_run(self, symbols: Path) -> None:
         with sqlite3.connect(symbols) as database:
             database.execute("CREATE VIEW answers AS SELECT load_extension('/tmp/x') AS id")
@@ -280,6 +339,21 @@ class TestParquet:
             )
         (tmp_path / "hf" / below / "README.md").write_text("card")
         assert list(load_corpus(tmp_path / "hf")) == self.EXPECTED
+
+    def test_a_packed_one_is_read_and_so_are_bytes_that_are_text(self, tmp_path: Path) -> None:
+        pl.DataFrame({"id": [b"1"], "text": [b"b"], "image": [b"\xff"]}).write_parquet(tmp_path / "c.parquet")
+        (tmp_path / "c.parquet.gz").write_bytes(gzip.compress((tmp_path / "c.parquet").read_bytes()))
+        expected = [Document("1", "b", None, {"image": None})]
+        assert list(load_corpus(tmp_path / "c.parquet")) == list(load_corpus(tmp_path / "c.parquet.gz")) == expected
+
+    @pytest.mark.parametrize("cell", ["x" * 1000, ["x" * 1000]], ids=["text", "list"])
+    def test_a_text_that_is_the_same_in_every_row_is_bounded(self, tmp_path: Path, monkeypatch, cell: object) -> None:
+        pl.DataFrame({"id": range(5000), "text": [cell] * 5000}).write_parquet(tmp_path / "c.parquet", compression="zstd")
+        assert len(load_corpus(tmp_path / "c.parquet").survey.ids) == 5000
+        monkeypatch.setattr("searchmark.files.parquet.FREE", 1000)
+        monkeypatch.setattr("searchmark.files.parquet.MOST_TIMES", 2)
+        with pytest.raises(FormatError, match="bytes of text, the most that is read of a file of its size"):
+            list(load_corpus(tmp_path / "c.parquet"))
 
     def test_memory_holds_some_rows_and_not_the_file(self, tmp_path: Path) -> None:
         rows = pl.DataFrame({"id": [str(number) for number in range(4000)], "text": ["x" * 2000] * 4000})

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import pickle
 import subprocess
 import sys
@@ -101,6 +102,25 @@ def test_without_git_the_rest_is_left_out_and_the_reason_is_kept(project: Path, 
     found = files_of(project, FileChoice())
     assert found.problems == ("git is not on the PATH; install it (version 2.36 or newer)",)
     assert ids(project) == {*DOCUMENTS, "app.log", "build/out.txt"}
+
+
+def test_git_that_was_waited_for_in_vain_is_not_asked_again(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of a thousand work trees whose rules are pipes, one costs its time."""
+    (project / ".gitignore").unlink()
+    for folder in (project, project / "a", project / "b"):
+        git(project, "init", "-q", str(folder))
+        os.mkfifo(folder / ".gitignore")
+    monkeypatch.setenv("SEARCHMARK_GIT_SECONDS", "0.1")
+    (problem,) = files_of(project, FileChoice()).problems
+    assert "git ls-files said nothing for 0.1 s" in problem
+
+
+def test_of_many_damaged_work_trees_some_are_named(tmp_path: Path) -> None:
+    for number in range(5):
+        write(tmp_path / f"r{number}" / ".git" / "HEAD", "nothing")
+    *named, last = files_of(tmp_path, FileChoice()).problems
+    assert [problem[:36] for problem in named] == [f"git cannot tell what it ignores in r{number}"[:36] for number in range(3)]
+    assert last == "git cannot tell what it ignores in 2 more work trees"
 
 
 def test_git_is_not_asked_about_a_folder_that_is_no_work_tree(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import struct
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -68,6 +69,17 @@ class TestPacked:
         same.write_parquet(tmp_path / "bomb.parquet")
         with pytest.raises(FormatError, match="claims 1,000,000 rows"):
             load_run(tmp_path / "bomb.parquet")
+
+    def test_parquet_that_makes_its_reader_panic_is_refused_in_a_sentence(self, tmp_path: Path) -> None:
+        import polars as pl
+
+        path = tmp_path / "run.parquet"
+        pl.DataFrame({"q_id": ["q"], "doc_id": ["d"]}).write_parquet(path, compression="uncompressed")
+        whole = path.read_bytes()
+        for place in range(4, len(whole) - 8):
+            path.write_bytes(whole[:place] + b"\xff" + whole[place + 1 :])
+            with suppress(FormatError):
+                load_run(path)
 
     @pytest.mark.parametrize("content", [b"PAR1", b"PAR1 and more PAR1", b"\x04\x22\x4d\x18", b"\x04\x22\x4d\x18 more"])
     def test_damaged_files_are_refused_in_a_sentence(self, file, content: bytes) -> None:

@@ -142,6 +142,8 @@ def test_parquet_is_a_table_too(tmp_path: Path) -> None:
     frame.rename({"query": "ask", "product_id": "sku"}).write_parquet(path)
     roles = {"query": "ask", "target": "sku"}
     assert judged(path, grades=ESCI, mapping=roles) == {"1": [("d1", "id", 3), ("d2", "id", 0)]}
+    pl.DataFrame({"query": ["a"], "docid": ["d1"], "rating": [2]}).write_parquet(path)  # the columns of Quepid
+    assert list(judged(path).values()) == [[("d1", "id", 2)]]
 
 
 def test_map_to_a_column_that_is_not_there_lists_the_columns_and_the_nearest(tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -9,6 +10,9 @@ import click
 from click.shell_completion import CompletionItem
 
 Names = Callable[[str], list[CompletionItem[Any]]]
+
+# What a shell takes as it is: a name such as $(command) would be run by whoever completes it and presses Enter.
+_HARMLESS = re.compile(r"[\w.:@%+,/-]+")
 
 
 def completed_by(names: Names) -> Callable[[click.Context, click.Parameter, str], list[CompletionItem[Any]]]:
@@ -39,7 +43,7 @@ def _configured_names() -> Iterator[str]:
         return
     for each in listed if isinstance(listed, list) else ():
         name = each.get("name") if isinstance(each, dict) else each
-        if isinstance(name, str) and name.isprintable():
+        if isinstance(name, str) and _HARMLESS.fullmatch(name):
             yield name
 
 

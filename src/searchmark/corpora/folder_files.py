@@ -135,6 +135,7 @@ class _Search:
         self._examples: dict[Reason, list[str]] = {}
         self._ignored: set[str] = set()
         self._problems: list[str] = []
+        self._git_is_silent = False
 
     def outcome(self) -> FolderFiles:
         self._ask_git(self._root, "")
@@ -148,13 +149,20 @@ class _Search:
         left_out = tuple(
             LeftOut(each, self._counts[each], tuple(self._examples[each])) for each in LEFT_OUT if each in self._counts
         )
-        return FolderFiles(self._choice, self._pruned, left_out, tuple(self._problems))
+        return FolderFiles(self._choice, self._pruned, left_out, self._told_problems())
+
+    def _told_problems(self) -> tuple[str, ...]:
+        """The first of them, and how many more: a folder may hold any number of damaged work trees."""
+        more = len(self._problems) - SHOWN
+        return (*self._problems[:SHOWN], *([f"git cannot tell what it ignores in {more} more work trees"] if more > 0 else []))
 
     def _ask_git(self, folder: Path, prefix: str) -> None:
-        if self._choice.ignore:
-            found = ignored_below(folder)
-            self._ignored.update(prefix + path for path in found.paths)
-            self._problems += [found.problem] if found.problem else []
+        if not self._choice.ignore or self._git_is_silent:
+            return
+        found = ignored_below(folder)
+        self._git_is_silent = found.silent
+        self._ignored.update(prefix + path for path in found.paths)
+        self._problems += [found.problem] if found.problem else []
 
     def _enters(self, parent: str, prefix: str, name: str) -> bool:
         path = f"{prefix}{name}/"

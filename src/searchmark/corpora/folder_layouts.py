@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from itertools import islice
 from pathlib import Path
 
+from searchmark.corpora.tool_folders import TOOLS
 from searchmark.corpora.trec_docs import names_a_document
 from searchmark.files.walking import walk
 
@@ -29,7 +30,7 @@ def documents_in(folder: Path) -> Path | None:
 def collection_files(folder: Path) -> list[Path]:
     """The files of a collection in a folder: its Parquet files, or those with TREC documents, in path order."""
     tables = sorted(folder.glob("*.parquet"))
-    return tables or [path for path in _files(folder) if names_a_document(path)]
+    return tables or sorted(path for path in _files(folder) if names_a_document(path))
 
 
 def files_beside(folder: Path) -> int:
@@ -46,21 +47,18 @@ def _others(folder: Path, suffix: str) -> list[Path]:
 
 def _is_trec(folder: Path) -> bool:
     """Whether most of the first files begin as a TREC document."""
-    first = list(islice(_first_files(folder), LOOKED_AT))
+    found = (path for path in _files(folder, FOLDERS_LOOKED_AT) if not _is_beside(path))
+    first = list(islice(found, LOOKED_AT))
     return sum(map(names_a_document, first)) * 2 > len(first)
-
-
-def _first_files(folder: Path) -> Iterator[Path]:
-    """Files in path order, found one by one: the folder may be a whole work tree."""
-    for parent, folders, names in islice(walk(folder), FOLDERS_LOOKED_AT):
-        folders[:] = sorted(name for name in folders if not name.startswith("."))
-        found = (Path(parent, name) for name in sorted(names))
-        yield from (path for path in found if not _is_beside(path) and path.is_file() and not path.is_symlink())
 
 
 def _is_beside(path: Path) -> bool:
     return path.name.startswith(".") or path.name.lower().startswith(_BESIDE)
 
 
-def _files(folder: Path) -> list[Path]:
-    return sorted(path for path in folder.rglob("*") if path.is_file() and not path.is_symlink())
+def _files(folder: Path, most_folders: int | None = None) -> Iterator[Path]:
+    """The files below a folder in path order, found one by one: it may be a whole work tree, of which only the first are wanted."""
+    for parent, folders, names in islice(walk(folder), most_folders):
+        folders[:] = sorted(name for name in folders if not name.startswith(".") and name not in TOOLS)
+        paths = (Path(parent, name) for name in sorted(names))
+        yield from (path for path in paths if path.is_file() and not path.is_symlink())

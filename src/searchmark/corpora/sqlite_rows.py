@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from searchmark.errors import FormatError, shortened
 from searchmark.files.sqlite import open_to_read
+from searchmark.files.text_encoding import text_in
 
 if TYPE_CHECKING:
     import apsw
@@ -36,9 +37,12 @@ def sqlite_records(path: Path, table: str | None) -> Iterator[tuple[str, dict[st
             listed = ", ".join(map(_quoted, columns))
             rows = connection.execute(f"SELECT {listed} FROM {_quoted(chosen)}")  # noqa: S608  # quoted names
             for number, row in enumerate(rows, 1):
-                yield f"{chosen}, row {number}", {name: _plain(value) for name, value in zip(columns, row, strict=True)}
+                values = (text_in(value) if isinstance(value, bytes) else value for value in row)
+                yield f"{chosen}, row {number}", dict(zip(columns, values, strict=True))
         finally:
             connection.close()
+    except UnicodeDecodeError as error:
+        raise FormatError(path, None, "holds text that is not UTF-8; store it as UTF-8, or as a BLOB") from error
     except apsw.Error as error:
         raise FormatError(path, None, f"cannot be read as a SQLite database: {shortened(str(error), SHOWN)}") from error
 
@@ -63,13 +67,3 @@ def _table(path: Path, connection: apsw.Connection, wanted: str | None) -> str:
 def _quoted(name: str) -> str:
     escaped = name.replace('"', '""')
     return f'"{escaped}"'
-
-
-def _plain(value: Any) -> Any:
-    """Bytes are text if they can be; vectors and pictures are not, and are left out."""
-    if not isinstance(value, bytes):
-        return value
-    try:
-        return None if b"\0" in value else value.decode("utf-8")
-    except UnicodeDecodeError:
-        return None

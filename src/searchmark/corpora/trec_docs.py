@@ -6,7 +6,6 @@ Latin-1. So each document is cut out by its first and last tag, and an element e
 
 from __future__ import annotations
 
-import html
 import re
 from bisect import bisect
 from collections.abc import Iterator
@@ -14,17 +13,19 @@ from itertools import islice
 from pathlib import Path
 
 from searchmark.errors import FormatError
+from searchmark.files.entities import unescaped
 from searchmark.files.store import BOM, open_file
 
 LARGEST = 1 << 26  # bytes of one document: what has no end is not read to the end
 _HEAD = 4096
-_AROUND = rb"\s*(?:<\?xml[^<>]*>|</?[A-Za-z][\w.-]*>)?\s*"  # some wrap the documents into one element
+# What is repeated never gives back what it took: of a stranger's blanks and letters there may be millions.
+_AROUND = rb"\s*+(?:<\?xml[^<>]*+>|</?[A-Za-z][\w.-]*+>)?\s*+"  # some wrap the documents into one element
 _FIRST = re.compile(rb"(?:\xef\xbb\xbf)?" + _AROUND + _AROUND + rb"<DOC>", re.IGNORECASE)
-_BEGIN, _END = re.compile(rb"\s*<DOC>", re.IGNORECASE), re.compile(rb"</DOC>", re.IGNORECASE)
+_BEGIN, _END = re.compile(rb"\s*+<DOC>", re.IGNORECASE), re.compile(rb"</DOC>", re.IGNORECASE)
 _AROUND_LINE = re.compile(rb"(?:\xef\xbb\xbf)?" + _AROUND)
-_ID = re.compile(r"<DOCNO>\s*([^<]*?)\s*</DOCNO>", re.IGNORECASE)
-_TAG = re.compile(r"<(/?)([A-Za-z][\w.-]*)[^<>]*>")
-_MARKUP = re.compile(r"</?[A-Za-z!?][^<>]*>")
+_ID = re.compile(r"<DOCNO>([^<]*+)</DOCNO>", re.IGNORECASE)
+_TAG = re.compile(r"<(/?)([A-Za-z][\w.-]*+)[^<>]*+>")
+_MARKUP = re.compile(r"</?[A-Za-z!?][^<>]*+>")
 _TITLES = ("title", "headline", "head", "ti", "hl")
 _TEXTS = ("text", "abstract", "body", "content")
 _HEADER = "dochdr"
@@ -55,9 +56,10 @@ def trec_records(path: Path) -> Iterator[tuple[str, dict[str, str]]]:
         place = f"line {line}"
         text = decoded_text(raw)
         number = _ID.search(text)
-        if number is None or not number[1]:
+        identity = "" if number is None else unescaped(number[1]).strip()
+        if number is None or not identity:
             raise FormatError(path, place, "this <DOC> has no <DOCNO>, which is the id of a TREC document")
-        yield place, _record(html.unescape(number[1]), text[: number.start()] + text[number.end() :])
+        yield place, _record(identity, text[: number.start()] + text[number.end() :])
 
 
 def decoded_text(raw: bytes) -> str:
@@ -136,5 +138,5 @@ def _elements(text: str) -> Iterator[tuple[str, str]]:
 
 
 def _without_markup(text: str) -> str:
-    lines = (_BLANKS.sub(" ", line).strip() for line in html.unescape(_MARKUP.sub(" ", text)).splitlines())
+    lines = (_BLANKS.sub(" ", line).strip() for line in unescaped(_MARKUP.sub(" ", text)).splitlines())
     return "\n".join(filter(None, lines))

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from searchmark.errors import FormatError, shortened
 from searchmark.files.packed import FREE, MOST_TIMES, inner_suffix, packing_of
 from searchmark.files.store import open_file, open_stored, read_bytes
+from searchmark.files.text_encoding import text_in
 
 if TYPE_CHECKING:
     import polars as pl
@@ -90,8 +91,10 @@ def _text_bytes(frame: pl.DataFrame) -> int:
     import polars as pl
 
     texts = [name for name, kind in frame.schema.items() if kind in (pl.String, pl.Categorical)]
-    lengths = frame.select(pl.col(name).cast(pl.String).str.len_bytes().cast(pl.Int64).sum() for name in texts)
-    return sum(lengths.row(0)) if texts else 0
+    lists = [name for name, kind in frame.schema.items() if kind == pl.List(pl.String)]
+    each = [pl.col(name).cast(pl.String).str.len_bytes().cast(pl.Int64).sum() for name in texts]
+    each += [pl.col(name).list.eval(pl.element().str.len_bytes()).list.sum().cast(pl.Int64).sum() for name in lists]
+    return sum(frame.select(total.alias(str(place)) for place, total in enumerate(each)).row(0)) if each else 0
 
 
 def _refuse_text(path: Path, total: int) -> None:
@@ -121,4 +124,4 @@ def _as_json(value: Any) -> Any:
         return {str(name): _as_json(each) for name, each in value.items()}
     if isinstance(value, list | tuple):
         return [_as_json(each) for each in value]
-    return None if isinstance(value, bytes) else str(value)  # dates and decimals as text; no text is made of bytes
+    return text_in(value) if isinstance(value, bytes) else str(value)  # dates and decimals as text, and bytes that can be

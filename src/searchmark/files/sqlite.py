@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import stat
 from os import PathLike, fspath
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from searchmark.errors import UsageError
+from searchmark.errors import FormatError, UsageError
+from searchmark.files.packed import packing_of
+from searchmark.files.store import open_stored
 
 if TYPE_CHECKING:
     import apsw
@@ -33,8 +36,9 @@ def open_to_read(path: Path) -> apsw.Connection:
     """A connection to a file that may be a stranger's: nothing is written, and nothing that it defines is run."""
     import apsw
 
+    _refuse_packed(path)
     # Without its log a file is as it will be, and SQLite need not lock it or write beside it.
-    logged = any(Path(f"{path}{ending}").exists() for ending in ("-wal", "-journal"))
+    logged = any(_is_there(path, Path(f"{path}{ending}")) for ending in ("-wal", "-journal"))
     address = f"{path.absolute().as_uri()}?mode=ro{'' if logged else '&immutable=1'}"
     connection = apsw.Connection(address, flags=apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_URI)
     for setting, value in (
@@ -49,6 +53,24 @@ def open_to_read(path: Path) -> apsw.Connection:
     connection.limit(apsw.SQLITE_LIMIT_ATTACHED, 0)
     connection.authorizer = _only_reading
     return connection
+
+
+def _refuse_packed(path: Path) -> None:
+    with open_stored(path) as file:
+        packing = packing_of(file.peek(4))
+    if packing is not None:
+        raise FormatError(path, None, f"is a database packed by {packing}; unpack it first")
+
+
+def _is_there(path: Path, log: Path) -> bool:
+    """Whether a database has this log beside it; SQLite would wait for a pipe without end, and follow a link."""
+    try:
+        mode = log.lstat().st_mode
+    except OSError:
+        return False
+    if not stat.S_ISREG(mode):
+        raise FormatError(path, None, f"has a log beside it that is not an ordinary file: {log.name}; remove that first")
+    return True
 
 
 def _only_reading(operation: int, name: str | None, argument: str | None, *_: str | None) -> int:

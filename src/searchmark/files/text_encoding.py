@@ -46,6 +46,14 @@ def encodable(text: str) -> str:
     return text.encode("utf-8", "replace").decode("utf-8")
 
 
+def text_in(value: bytes) -> str | None:
+    """The bytes of a cell as text, if they can be; vectors and pictures are none."""
+    try:
+        return None if b"\0" in value else value.decode("utf-8")
+    except UnicodeDecodeError:
+        return None
+
+
 def shortened_bytes(text: str, count: int) -> str:
     """The beginning of a text, in whole characters: names of files are bounded in bytes, of which a character may have four."""
     return os.fsencode(text)[:count].decode(sys.getfilesystemencoding(), "ignore")

@@ -13,6 +13,7 @@ import subprocess
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
+from itertools import pairwise
 from pathlib import Path
 from typing import IO, Any, cast
 
@@ -98,7 +99,9 @@ def own_setting(folder: Path, name: str) -> str | None:
 
 
 def _verb(arguments: Sequence[str]) -> str:
-    return next((argument for argument in arguments if not argument.startswith("-")), "")
+    """What git is asked for, behind its options; a setting follows its ``-c``."""
+    words = (each for before, each in pairwise(("", *arguments)) if before != "-c" and not each.startswith("-"))
+    return next(words, "")
 
 
 def _silent(called: str, seconds: float) -> UsageError:

@@ -18,10 +18,14 @@ _IGNORED = ("ls-files", "--others", "--ignored", "--exclude-standard", "--direct
 
 @dataclass(frozen=True)
 class IgnoredPaths:
-    """Paths below a folder, those of folders with a slash at the end; ``problem`` is why Git could not be asked."""
+    """Paths below a folder, those of folders with a slash at the end; ``problem`` is why Git could not be asked.
+
+    ``silent``: it is missing, or was waited for as long as anything is; asking again would take as long again.
+    """
 
     paths: tuple[str, ...] = ()
     problem: str | None = None
+    silent: bool = False
 
 
 def ignored_below(folder: Path) -> IgnoredPaths:
@@ -36,7 +40,7 @@ def ignored_below(folder: Path) -> IgnoredPaths:
             return IgnoredPaths()
         answer = ask(folder, *_OWN_RULES, *_IGNORED)
     except (UsageError, OSError) as error:
-        return IgnoredPaths(problem=str(error))
+        return IgnoredPaths(problem=str(error), silent=True)
     if answer.returncode:
         said = path_text(answer.stderr).strip().partition("\n")[0]
         return IgnoredPaths(problem=f"git cannot tell what it ignores in {folder.name}: {shortened(said, LONGEST)}")

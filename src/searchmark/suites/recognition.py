@@ -80,10 +80,12 @@ def _detect_table(source: Source, tried: Iterable[TriedFormat]) -> str:
     rows = TableRows(source)
     named = usual_roles(rows.columns)
     refuse_run(source.path, rows.columns)
-    if all(rows.names & {*known} for known in (QUERY, DOCUMENT, RATING)) and named.get("target", "docid") in DOCUMENT:
+    as_text = not source.is_parquet  # which is what Quepid writes
+    has_all = all(rows.names & {*known} for known in (QUERY, DOCUMENT, RATING))
+    if as_text and has_all and named.get("target", "docid") in DOCUMENT:
         return "quepid"
     if not missing_roles(named):
-        return "quepid" if not source.is_parquet and is_book(rows) else "table"
+        return "quepid" if as_text and is_book(rows) else "table"
     known = (("query", QUERY), ("document", DOCUMENT), ("rating", RATING))
     missed = [what for what, names in known if not rows.names & {*names}]
     raise _nothing_fits(source, [*tried, TriedFormat("quepid", f"no {', '.join(missed)}")], rows.columns)

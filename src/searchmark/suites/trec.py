@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from html import unescape
 from itertools import chain
 from os import PathLike
 from pathlib import Path
@@ -12,6 +11,7 @@ from pathlib import Path
 import numpy as np
 
 from searchmark.errors import FormatError
+from searchmark.files.entities import unescaped
 from searchmark.files.recognised import TOPICS, telling_what_it_is
 from searchmark.files.store import BOM, inner_stem, read_bytes, write_text
 from searchmark.files.trec_text import QRELS, TrecTable, grouped_by_query, read_qrels_rows, read_table
@@ -171,7 +171,7 @@ def _query_of(block: str) -> str:
     else:
         end = re.compile(f"</{title[1]}>", re.IGNORECASE).search(block, title.end())
         inner = block[title.end() : end.start()] if end else block[title.end() :].split("<", 1)[0]
-    inner = _CDATA.sub("", inner) if "<![CDATA[" in inner else unescape(_TAG.sub(" ", inner))
+    inner = _CDATA.sub("", inner) if "<![CDATA[" in inner else unescaped(_TAG.sub(" ", inner))
     return " ".join(inner.split()).removeprefix("Topic:").strip()
 
 

@@ -71,10 +71,11 @@ def command(
     suite, setup = SuiteChoice(source, source_format, topics, grades).load(corpus.mapping)
     told = tuple(Path(each).absolute() for each in (source, topics, target) if each is not None)
     documents = None if corpus.corpus is None else opened(replace(corpus, files=files, never=told))
+    # Documents first: where they cannot be read or written to the end, no suite is left that looks whole.
+    written = None if documents is None else write_corpus(documents, Path(target))
     lost = save_suite(suite, target, format=to)
     remark(f"written: {target}, cases: {len(suite)}")
-    if documents is not None:
-        written = write_corpus(documents, Path(target))
+    if written is not None:
         remark(f"written: {Path(target, NAME)}, documents: {written.documents}")
         lost += written.losses()
     for sentence in (*(f"{reason.replace('_', ' ')}: {count}" for reason, count in suite.dropped.items()), *lost):
