@@ -230,7 +230,7 @@ def test_every_case_of_gmap_is_undefined_and_says_what_a_case_has() -> None:
 
 def test_a_measure_without_a_highest_value_has_no_interval() -> None:
     """All that came is 20: nothing says how many could have come, so that no limit above 20 holds."""
-    cases = {f"q{n}": {"d1": 1} for n in range(12)}
+    cases = {f"q{n}": {f"d{n}": 1} for n in range(12)}  # different targets, or they would be one observation
     hits = {query: {f"d{place}": float(place) for place in range(20)} for query in cases}
     found = score(judge(Suite.from_grades(cases), Run.from_scores(hits)), ["NumRet", "NumRelRet", "DCG@10", "P@10"]).summaries()
     assert found["NumRet"].mean == 20
