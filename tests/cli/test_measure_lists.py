@@ -85,6 +85,7 @@ def test_a_list_in_the_suite_and_in_python(here: Path) -> None:
         ("offical", "did you mean official"),
         ("NumQ", "the number of cases is in every report"),
         ("IPrec", "IPrec needs a recall; write it like IPrec@0.1"),
+        ("P@[5,]", "measure 'P@[5,]': an empty place between the brackets; write them like P@[5,10]"),
         ("P@[5,ten]", "the cutoff after @ must be a whole number from 1, not 'ten'"),
         ("nDCG(gains=0:0,1:1)@10", "says nothing about the grade 2, which the judgments of 'qrels' have; add 2:GAIN"),
     ],
@@ -100,8 +101,17 @@ def test_gmap_is_shown_in_a_comparison_and_never_a_verdict(here: Path, capsys: p
     said = " ".join(capsys.readouterr().out.split())
     assert "GMAP: EXPLORATORY, GMAP is one number for all cases: there is no difference case by case that could be tested" in said
     assert "MAP (AP)" in said
+    assert "GMAP – – – – – EXPLORATORY" in said
     assert main(["compare", *runs, "-m", "GMAP,AP", "--primary", "GMAP"]) == 4
     assert "GMAP is one number for all cases and cannot be compared case by case; AP can" in capsys.readouterr().err
+
+
+def test_examples_and_warnings_go_by_the_first_measure_of_quality(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (here / "qrels.txt").write_text(QRELS + "".join(f"q{n} 0 common 2\n" for n in range(12)))
+    assert main(["evaluate", "--suite", "qrels.txt", "--run", "mine.run", "-m", "NumRet,RR"]) == 0
+    said = " ".join(capsys.readouterr().out.split())
+    assert "lowest cases query RR expected" in said
+    assert "an agent that answers nothing else, whatever the query, gets RR 1.0000" in said
 
 
 def gate(here: Path, text: str) -> int:

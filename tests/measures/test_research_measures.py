@@ -23,6 +23,7 @@ import pytrec_eval
 
 from searchmark import Answer, Case, Hit, Judgment, Run, Suite, judge, score
 from searchmark.errors import UsageError
+from searchmark.measures.grammar import parse_measure
 from tests.measures.test_differential import Grades, Scores, assert_agreement, generated, ours
 
 LEVELS = [tenth / 10 for tenth in range(11)]
@@ -223,5 +224,37 @@ def test_every_case_of_gmap_is_undefined_and_says_what_a_case_has() -> None:
     summary = scored.summaries()["GMAP"]
     floored = np.maximum(scored.values[:, 0], 1e-5)
     assert summary.mean == pytest.approx(math.exp(np.log(floored).mean()), rel=1e-12)
-    assert 1e-5 <= (summary.low or 0) < (summary.mean or 0) < (summary.high or 0) <= 1
+    assert (summary.low, summary.high) == (None, None)
     assert (summary.median, summary.std, summary.undefined, summary.cases) == (None, None, 0, len(grades))
+
+
+def test_a_measure_without_a_highest_value_has_no_interval() -> None:
+    """All that came is 20: nothing says how many could have come, so that no limit above 20 holds."""
+    cases = {f"q{n}": {f"d{n}": 1} for n in range(12)}  # different targets, or they would be one observation
+    hits = {query: {f"d{place}": float(place) for place in range(20)} for query in cases}
+    found = score(judge(Suite.from_grades(cases), Run.from_scores(hits)), ["NumRet", "NumRelRet", "DCG@10", "P@10"]).summaries()
+    assert found["NumRet"].mean == 20
+    assert [name for name, summary in found.items() if summary.low is not None] == ["P@10"]
+
+
+@pytest.mark.parametrize("gains", ["0:0,1:0.1234567,2:1234567", "0:0,1:0.000000001,2:123456789012345"])
+def test_a_table_of_gains_keeps_every_digit_in_value_and_name(gains: str) -> None:
+    measure = parse_measure(f"nDCG(gains={gains})@10")
+    assert measure.name == f"nDCG(gains={gains})@10"
+    _, low, high = (float(pair.split(":")[1]) for pair in gains.split(","))
+    scored = score(judge(Suite.from_grades({"q": {"a": 1, "b": 2}}), Run.from_scores({"q": {"a": 2.0, "b": 1.0}})), [measure])
+    assert scored.values[0, 0] == pytest.approx((low + high / math.log2(3)) / (high + low / math.log2(3)), rel=1e-12)
+
+
+@pytest.mark.parametrize("top", [10**6, 2**62, 2**63 - 1])
+def test_compatibility_depends_on_the_order_of_grades_however_high(top: int) -> None:
+    runs = {f"q{n}": {"c": 3.0, "b": 2.0, "a": 1.0} for n in range(3)}
+    values = [ours({query: {"a": high, "b": high - 1, "c": 1, "z": 0} for query in runs}, runs, ["Compat"]) for high in (3, top)]
+    assert values[0] == values[1]
+
+
+def test_gains_of_globs_that_were_not_expanded_are_the_reason_of_no_dcg() -> None:
+    judgments = (Judgment("src/*.py", match="glob", grade=1, gain=0.5), Judgment("src/a.py", grade=2, gain=1.5))
+    answer = Answer("q", "ok", (Hit("src/b.py", 1), Hit("src/a.py", 2)))
+    scored = score(judge(Suite.from_cases("s", [Case("q", "x", judgments)]), Run.from_answers("r", [answer])), ["DCG"])
+    assert "globs or symbols with gains of their own were not expanded" in (scored.reason(0, 0) or "")

@@ -12,7 +12,7 @@ Cases of one origin, or with the same targets, are one observation. Nothing is d
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -153,12 +153,15 @@ def score_interval(found: Observations) -> tuple[Floats, Floats]:
 def mean_intervals(values: Floats, clusters: Clusters, ranges: Sequence[tuple[float, float]]) -> list[tuple[float, float] | None]:
     """One interval per column of ``values``, None where there are too few independent cases or no value is defined.
 
-    ``ranges`` are the lowest and highest values that each column could have.
+    ``ranges`` are the lowest and highest values that each column could have. None for one without an end: how far off an unseen
+    case could be is not known then, and the limits would not hold.
     """
     result: list[tuple[float, float] | None] = [None] * values.shape[1]
-    for defined, columns in _columns_by_defined_rows(values):
+    bounded = [column for column, ends in enumerate(ranges) if np.isfinite(ends).all()]
+    for defined, columns in _columns_by_defined_rows(values, bounded):
         kept = None if clusters is None else np.asarray(clusters)[defined]
-        lows, spans = _spans(values[defined][:, columns], [ranges[column] for column in columns])
+        lows, highs = np.array([ranges[column] for column in columns], np.float64).T
+        spans = np.where(highs > lows, highs - lows, 1.0)
         found = observations((values[defined][:, columns] - lows) / spans, kept)
         if not found.enough:
             continue
@@ -168,18 +171,10 @@ def mean_intervals(values: Floats, clusters: Clusters, ranges: Sequence[tuple[fl
     return result
 
 
-def _spans(values: Floats, ranges: Sequence[tuple[float, float]]) -> tuple[Floats, Floats]:
-    """Lowest value and width of each range; an open end lies where the values end."""
-    bounds = np.array(ranges, np.float64).reshape(-1, 2)
-    lows = np.where(np.isfinite(bounds[:, 0]), bounds[:, 0], values.min(axis=0, initial=0.0))
-    highs = np.where(np.isfinite(bounds[:, 1]), bounds[:, 1], values.max(axis=0, initial=0.0))
-    return lows, np.where(highs > lows, highs - lows, 1.0)
-
-
-def _columns_by_defined_rows(values: Floats) -> list[tuple[NDArray[np.bool_], list[int]]]:
+def _columns_by_defined_rows(values: Floats, columns: Iterable[int]) -> list[tuple[NDArray[np.bool_], list[int]]]:
     """Columns that are defined for the same rows, so that they are worked out together."""
     groups: dict[bytes, tuple[NDArray[np.bool_], list[int]]] = {}
-    for column in range(values.shape[1]):
+    for column in columns:
         defined = ~np.isnan(values[:, column])
         groups.setdefault(defined.tobytes(), (defined, []))[1].append(column)
     return list(groups.values())

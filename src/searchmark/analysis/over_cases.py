@@ -5,7 +5,6 @@ from __future__ import annotations
 import numpy as np
 
 from searchmark.analysis.case_traits import traits_of, undefined_cases
-from searchmark.analysis.intervals import Clusters, mean_intervals
 from searchmark.judging.judge import Judged
 from searchmark.measures.formulas import Floats
 from searchmark.measures.grammar import AnyMeasure, parse_measure
@@ -25,14 +24,4 @@ def values_behind(measure: AnyMeasure, judged: Judged) -> Floats:
 def geometric_mean(values: Floats) -> float:
     """Of the values that are defined; NaN without any."""
     kept = values[~np.isnan(values)]
-    return float(np.exp(np.mean(_logarithms(kept)))) if len(kept) else float("nan")
-
-
-def geometric_interval(values: Floats, clusters: Clusters) -> tuple[float, float] | None:
-    """The limits of the mean of the logarithms, as a number again; None where there are too few cases."""
-    (interval,) = mean_intervals(_logarithms(values)[:, None], clusters, [(float(np.log(LEAST)), 0.0)])
-    return None if interval is None else (float(np.exp(interval[0])), float(np.exp(interval[1])))
-
-
-def _logarithms(values: Floats) -> Floats:
-    return np.asarray(np.log(np.maximum(values, LEAST)), np.float64)
+    return float(np.exp(np.mean(np.log(np.maximum(kept, LEAST))))) if len(kept) else float("nan")

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from searchmark.analysis.case_traits import by_score, case_reason, kinds_of_cases, range_reason, traits_of, undefined_cases
 from searchmark.analysis.distrust import Distrust, broken, most_frequent_failure
 from searchmark.analysis.intervals import Clusters, mean_intervals
-from searchmark.analysis.over_cases import geometric_interval, geometric_mean, values_behind
+from searchmark.analysis.over_cases import geometric_mean, values_behind
 from searchmark.analysis.paid_grades import refuse_unpaid_grades
 from searchmark.analysis.score_frames import score_frame
 from searchmark.errors import UsageError
@@ -138,25 +138,26 @@ class Scores(Framed):
         rows = np.arange(len(judged.suite)) if rows is None else rows
         rows = rows[judged.status[rows] != NOT_RUN]
         ranges = [(measure.low, measure.high) for measure in self.measures]
-        clusters = clusters_of(judged.suite, rows)
-        intervals = mean_intervals(self.values[rows], clusters, ranges)
+        intervals = mean_intervals(self.values[rows], clusters_of(judged.suite, rows), ranges)
         return {
             measure.name: self._summary(measure, self.values[rows, column], rows, interval)
             if measure.per_case
-            else self._over_cases(self.behind(column)[rows], rows, clusters)
+            else self._over_cases(self.behind(column)[rows], rows)
             for column, (measure, interval) in enumerate(zip(self.measures, intervals, strict=True))
         }
 
-    def _over_cases(self, values: Floats, rows: NDArray[np.intp], clusters: Clusters) -> Summary:
-        """The summary of a measure that no case has a value of: nothing that tells how the values of cases differ."""
-        interval = geometric_interval(values, clusters)
+    def _over_cases(self, values: Floats, rows: NDArray[np.intp]) -> Summary:
+        """The summary of a measure that no case has a value of: nothing that tells how the values of cases differ.
+
+        There is no interval either: one case at 0 in fifty moves a mean of logarithms further than cases without it can show.
+        """
         defined, answered = ~np.isnan(values), self.judged.status[rows] == OK
         return Summary(
             mean=geometric_mean(values) if defined.any() else None,
             median=None,
             std=None,
-            low=interval[0] if interval else None,
-            high=interval[1] if interval else None,
+            low=None,
+            high=None,
             cases=int(defined.sum()),
             answered_mean=geometric_mean(values[answered]) if (defined & answered).any() else None,
             undefined=int((~defined & self.judged.answerable[rows]).sum()),

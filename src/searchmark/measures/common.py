@@ -63,6 +63,7 @@ COMMON = (
         parameters=("gain", "gains", "judged_only"),
         high=inf,
         needs_targets=False,
+        undefined="a grade is too high for exponential gain, or globs or symbols with gains of their own were not expanded",
     ),
     Definition(
         "Success",

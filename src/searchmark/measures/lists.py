@@ -66,6 +66,8 @@ def _expanded(item: str) -> list[str]:
     if several is None:
         return [item]
     cutoffs = [cutoff.strip() for cutoff in several["cutoffs"].split(",")]
+    if not all(cutoffs):
+        raise UsageError(f"measure {item!r}: an empty place between the brackets; write them like P@[5,10]")
     if len(cutoffs) > MOST_CUTOFFS:
         raise UsageError(f"measure {item[:40]!r}... has more than {MOST_CUTOFFS} cutoffs")
     return [f"{several['head']}{cutoff}" for cutoff in cutoffs]

@@ -65,9 +65,11 @@ def _from_one(size: int) -> Ints:
 def _nearest_ideal(hits: GradedHits) -> Ints:
     """The rank of every relevant hit in the ideal ranking: behind all targets of higher grades, among its like in their order."""
     mask = hits.relevant(1, None)
-    case, grade = hits.case[mask], hits.grade[mask]
-    ideal_case, _, ideal_grade = hits.ideal
-    width = int(max(ideal_grade.max(initial=0), grade.max(initial=0))) + 1
+    case, (ideal_case, _, ideal_grades) = hits.case[mask], hits.ideal
+    # Grades by their place among all grades: numbered by themselves, very high ones would leave the range of integers.
+    known = np.unique(ideal_grades)
+    grade, ideal_grade = np.searchsorted(known, hits.grade[mask]), np.searchsorted(known, ideal_grades)
+    width = len(known) + 1
     better = np.searchsorted(ideal_case * width - ideal_grade, case * width - grade)
     before = np.searchsorted(ideal_case, case)
     order = by_case_and_grade(case, grade)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
+from decimal import Decimal
 from math import inf
 from typing import TypeAlias
 
@@ -99,7 +100,12 @@ def _parse_gains(raw: str) -> str:
     """Grades and what they pay, by grade; empty where they cannot be read or a grade comes twice."""
     pairs = [_PAIR.fullmatch(pair) for pair in raw.strip("{}").split(",")]
     known = {int(pair["grade"]): float(pair["pay"]) for pair in pairs if pair}
-    return ",".join(f"{grade}:{pay:g}" for grade, pay in sorted(known.items())) if len(known) == len(pairs) else ""
+    return ",".join(f"{grade}:{_written(pay)}" for grade, pay in sorted(known.items())) if len(known) == len(pairs) else ""
+
+
+def _written(pay: float) -> str:
+    """All digits of a gain, without an exponent, so that the printed name of a measure means the same when it is read."""
+    return f"{Decimal(repr(pay)):f}".removesuffix(".0")
 
 
 def shown(value: Value) -> str:

@@ -42,7 +42,7 @@ def _evidence(found: Difference) -> Row:
         Number(found.difference, signed=True),
         Interval(found.low, found.high, signed=True),
         PValue(found.p_holm),
-        WinsTiesLosses(found.wins, found.ties, found.losses),
+        WinsTiesLosses(found.wins, found.ties, found.losses) if found.cases else Text(UNDEFINED),
         Number(found.detectable),
     )
 

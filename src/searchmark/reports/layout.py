@@ -25,6 +25,7 @@ from searchmark.reports.cells import (
     Text,
     table,
 )
+from searchmark.reports.measured import leading_of
 from searchmark.reports.report import AgentSummary
 from searchmark.reports.usage_layout import OWN_CORPUS, reduced_latencies
 
@@ -104,15 +105,15 @@ def _unknown_parts(agent: AgentSummary) -> list[str]:
 
 
 def worst_table(agent: AgentSummary) -> Table:
-    """The lowest cases by the first measure: what was asked, what it scored, what was expected, what came."""
-    first = next(iter(agent.measures), "")
+    """The lowest cases by the leading measure: what was asked, what it scored, what was expected, what came."""
+    first = leading_of(agent) or ""
     rows = (_example_row(case, agent.cases[case], first) for case in agent.worst)
     return table(("case", "query", first, "expected", "first hits"), rows, "lowest cases")
 
 
 def best_table(agent: AgentSummary) -> Table:
-    """The highest cases by the first measure, likewise."""
-    first = next(iter(agent.measures), "")
+    """The highest cases by the leading measure, likewise."""
+    first = leading_of(agent) or ""
     rows = (_example_row(case, agent.cases[case], first) for case in agent.best)
     return table(("case", "query", first, "expected", "first hits"), rows, "highest cases")
 

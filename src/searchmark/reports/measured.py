@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from searchmark.errors import UsageError
 from searchmark.measures.grammar import AnyMeasure, parse_measure
-from searchmark.reports.report import Report
+from searchmark.reports.report import AgentSummary, Report
 
 
 def measure_names(report: Report) -> list[str]:
@@ -28,9 +30,17 @@ def known_measure(text: str) -> AnyMeasure | None:
 
 def leading_measure(report: Report) -> str | None:
     """The first measure that tells quality, else the first; None in a report without measures."""
-    names = measure_names(report)
-    telling = (name for name in names if (measure := measure_named(report, name)) is None or measure.decides)
-    return next(telling, next(iter(names), None))
+    return _leading({name: measure_named(report, name) for name in measure_names(report)})
+
+
+def leading_of(agent: AgentSummary) -> str | None:
+    """The same of one run."""
+    return _leading({name: known_measure(found.definition or name) for name, found in agent.measures.items()})
+
+
+def _leading(measures: Mapping[str, AnyMeasure | None]) -> str | None:
+    telling = (name for name, measure in measures.items() if measure is None or measure.decides)
+    return next(telling, next(iter(measures), None))
 
 
 def distributed_measure(report: Report) -> str | None:

@@ -72,7 +72,7 @@ class AgentSummary:
     """One run of one agent on the suite. ``name`` is the agent's, or that of its mode; several runs of a report may share it.
 
     ``qualified`` is AGENT:MODE where the agent was asked in a mode.
-    ``worst`` and ``best`` are cases by the first measure. ``similarity`` is how the scores of the first hits are distributed.
+    ``worst`` and ``best`` are cases by the leading measure. ``similarity`` is how the scores of the first hits are distributed.
     ``usage`` is what the agent states of its searches, ``ann`` what it found of the true nearest vectors, by k, and ``vectors``
     what its stored vectors are like. ``cut_answers`` counts the answers with as many hits as were asked for,
     which may have been cut there. ``failures`` are the kinds of failures, each with the traceback of its first case.

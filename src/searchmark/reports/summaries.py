@@ -8,6 +8,7 @@ from collections.abc import Iterable, Mapping
 import numpy as np
 
 from searchmark.analysis.ann import ann_of
+from searchmark.analysis.comparison import primary_column
 from searchmark.analysis.failure_kinds import failure_kinds, most_costly
 from searchmark.analysis.latencies import latencies_of
 from searchmark.analysis.prices import total_cost
@@ -111,20 +112,21 @@ def _segment(scores: Scores, name: str) -> dict[str, Summaries]:
 
 
 def _worst(scores: Scores) -> tuple[str, ...]:
-    """The cases with the lowest values of the first measure, as long as they are not perfect."""
+    """The cases with the lowest values of the leading measure, as long as they are not perfect."""
     if not scores.measures:
         return ()
-    values = scores.values[:, 0]
+    leading = primary_column(scores, None)
+    values = scores.values[:, leading]
     order = np.argsort(values, kind="stable")[:EXAMPLES]  # NaN comes last
-    high = scores.measures[0].high
+    high = scores.measures[leading].high
     perfect = high if math.isfinite(high) else np.max(values, initial=0.0, where=~np.isnan(values))
     return tuple(scores.judged.suite.table.ids[row] for row in order if values[row] < perfect)
 
 
 def _best(scores: Scores) -> tuple[str, ...]:
-    """The cases with the highest values of the first measure, as long as they are worth anything; the first of equals first."""
+    """The cases with the highest values of the leading measure, as long as they are worth anything; the first of equals first."""
     if not scores.measures:
         return ()
-    values = scores.values[:, 0]
+    values = scores.values[:, primary_column(scores, None)]
     order = np.argsort(-values, kind="stable")[:EXAMPLES]  # NaN comes last
     return tuple(scores.judged.suite.table.ids[row] for row in order if values[row] > 0)

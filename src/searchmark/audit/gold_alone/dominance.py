@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator
 import numpy as np
 from numpy.typing import NDArray
 
-from searchmark.analysis.scores import default_measures, score
+from searchmark.analysis.scores import score
 from searchmark.audit.subject import Subject
 from searchmark.findings import Finding, finding
 from searchmark.findings.sentences import counted
@@ -42,14 +42,16 @@ def dominant_targets(subject: Subject) -> Iterator[Finding]:
     of_target = np.unique(
         [suite.judgments.case[row] for row, named in zip(rows.tolist(), judged, strict=True) if named == (repository, target)]
     )
-    measure = _measure(subject)
+    if subject.primary is None:
+        return
+    measure = subject.primary.asked
     asked = [case for case, named in zip(suite.table.ids, repositories, strict=True) if named == repository]
     mean = _always(target, asked, suite, measure)
     if not mean >= HIGHEST_MEAN:  # nor where it is undefined
         return
     of = "" if len(asked) == len(suite) else f" of {quoted(str(repository))}"
     share = f"{quoted(target)}{of} is relevant in {len(of_target)} of {cases} cases ({len(of_target) / cases:.0%})"
-    message = f"{share}: an agent that answers nothing else, whatever the query, gets {measure} {mean:.4f}"
+    message = f"{share}: an agent that answers nothing else, whatever the query, gets {measure.name} {mean:.4f}"
     yield finding("dominant-target", message, (suite.table.ids[row] for row in of_target.tolist()))
 
 
@@ -82,13 +84,7 @@ def _at(repositories: list[str | None], cases: NDArray[np.int64]) -> list[str | 
     return [repositories[case] for case in cases.tolist()]
 
 
-def _measure(subject: Subject) -> str | AnyMeasure:
-    """The first measure of the runs, or of suites of this kind."""
-    names = [scores.measures[0].asked.name for scores in subject.scores.values() if scores.measures]
-    return names[0] if names else default_measures(subject.suite)[0]
-
-
-def _always(target: str, asked: Iterable[str], suite: Suite, measure: str | AnyMeasure) -> float:
+def _always(target: str, asked: Iterable[str], suite: Suite, measure: AnyMeasure) -> float:
     """The mean over all cases of an agent that answers one target to every query of its repository."""
     answers = [Answer(case, "ok", (Hit(target, 1),)) for case in asked]
     (mean,) = score(judge(suite, Run.from_answers("always", answers)), [measure]).means().values()
