@@ -99,6 +99,7 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> Path:
         Path("c.yaml").write_text("evaluation: {num_run: 3, timeout_second: 4}\n")
         Path("agent.yaml").write_text("agents: [{name: bm25, config: {k: 1.2}}]\n")
         write_repository("r", "m{}.py", "Parse the header of module number {} as {}")
+        write_repository("manual", "m{}.md", "Explain the limits of part {} as {}")
         write_repository("guides", "g{}.md", "Tell how part {} is set up with {}")
         git("clone", "-q", "--depth", "1", f"file://{folder}/r", "shallow")
         assert main(["generate", "--repo", "r", "-o", "gold.json"]) == 0
@@ -134,7 +135,7 @@ TROUBLES = {
     "e.trec": (f"{GOOD} --run e.trec", 4),
     "the corpus 'ed'": (f"{GOOD} --agent bm25 --corpus ed", 5),
     "none of 6 commits passes the filters (no_code_file": ("generate --repo guides -o guides.json", 5),
-    "none of 6 commits passes the filters (about_docs": ("generate --repo guides --kind doc -o guides.json", 5),
+    "none of 6 commits passes the filters (about_docs 3": ("generate --repo manual --kind doc -o guides.json", 5),
     "there is nothing to search": (f"{GOOD} --agent bm25", 4),
     "missing.json": ("evaluate --gold-set missing.json --run ok.trec", 4),
     "c.yaml": (f"{GOOD} --run ok.trec --config c.yaml", 4),
