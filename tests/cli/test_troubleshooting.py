@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 import re
 import subprocess
+import zipfile
 from collections.abc import Callable
 from pathlib import Path
 
@@ -72,6 +74,20 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> Path:
         Path("same.trec").write_text("".join(f"{n} Q0 A.md 1 2 t\n{n} Q0 DOCKER.md 2 1 t\n" for n in range(1, 7)))
         Path("dup.trec").write_text("".join(f"{n} Q0 DOCKER.md {k} {20 - k} t\n" for n in range(1, 7) for k in range(1, 12)))
         Path("e.trec").write_text("")
+        write_run("some.trec", lambda each: f"{each}.md" if each < "L" else f"docs/{each}.md")
+        Path("zero.txt").write_text("".join(f"{n} 0 {each}.md 0\n" for n, each in enumerate(NAMES, 1)))
+        glob = [{"target": "src/*.rs", "match": "glob"}]
+        cases = [{"id": str(n), "query": each, "judgments": glob} for n, each in enumerate(NAMES, 1)]
+        Path("globs.json").write_text(json.dumps({"schema_version": 1, "cases": cases}))
+        for name, scores in (("distance", (1, 2)), ("equal", (1, 1))):
+            lines = (f"{n} Q0 {each}.md 1 {scores[0]} t\n{n} Q0 A.md 2 {scores[1]} t\n" for n, each in enumerate(NAMES, 1))
+            Path(f"{name}.trec").write_text("".join(lines))
+        with zipfile.ZipFile("two.zip", "w") as archive:
+            for each in ("good.json", "ok.trec"):
+                archive.write(each)
+        Path("cut.trec.gz").write_bytes(gzip.compress(Path("ok.trec").read_bytes())[:30])
+        Path("latin.csv").write_bytes("query,docid,rating\ncafé,a,1\n".encode("latin-1"))
+        Path("odd.csv").write_text("question,answer\nx,y\n")
         ids = load_suite("good.json").table.ids
         save_answers("empty.jsonl", *(Answer(each, "empty") for each in ids))
         failed = AnswerDetails(failure="ValueError: server said 503")
@@ -83,6 +99,7 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> Path:
         Path("c.yaml").write_text("evaluation: {num_run: 3, timeout_second: 4}\n")
         Path("agent.yaml").write_text("agents: [{name: bm25, config: {k: 1.2}}]\n")
         write_repository("r", "m{}.py", "Parse the header of module number {} as {}")
+        write_repository("manual", "m{}.md", "Explain the limits of part {} as {}")
         write_repository("guides", "g{}.md", "Tell how part {} is set up with {}")
         git("clone", "-q", "--depth", "1", f"file://{folder}/r", "shallow")
         assert main(["generate", "--repo", "r", "-o", "gold.json"]) == 0
@@ -104,15 +121,21 @@ TROUBLES = {
     "untrusted: 6 of 6 cases": (f"{GOOD} --run failed.jsonl", 2),
     "untrusted: 5 of 6 cases": (f"{GOOD} --run part.jsonl", 2),
     "untrusted: none of 2 cases": ("evaluate --gold-set bare.json --run one.trec -m nDCG@10", 2),
+    "untrusted: none of 6 judgments": ("evaluate --gold-set zero.txt --run ok.trec -m nDCG@10", 2),
+    "untrusted: 1 of 1 glob": ("evaluate --gold-set globs.json --run ok.trec --corpus docs -m nDCG@10", 2),
     "3 of 6 relevant targets": ("evaluate --gold-set half.json --run ok.trec --corpus docs", 0),
     "hits that do not exist": (f"{GOOD} --run ok.trec --corpus docs", 0),
+    "hits that are not judged for": (f"{GOOD} --run some.trec", 0),
     "all 6 answers are the same": (f"{GOOD} --run same.trec", 0),
+    "scores rise down": (f"{GOOD} --run distance.trec", 0),
+    "the hits of every answer": (f"{GOOD} --run equal.trec", 0),
     "the run 'none'": (f"{GOOD} --run none.trec", 5),
     "3 of 3 cases have no query, and": ("evaluate --gold-set q.txt --topics topics.txt --agent bm25 --corpus docs", 4),
     "3 of 3 cases have no query, like": ("evaluate --gold-set q.txt --agent bm25 --corpus docs", 4),
     "e.trec": (f"{GOOD} --run e.trec", 4),
     "the corpus 'ed'": (f"{GOOD} --agent bm25 --corpus ed", 5),
-    "none of 6 commits": ("generate --repo guides -o guides.json", 5),
+    "none of 6 commits passes the filters (no_code_file": ("generate --repo guides -o guides.json", 5),
+    "none of 6 commits passes the filters (about_docs 3": ("generate --repo manual --kind doc -o guides.json", 5),
     "there is nothing to search": (f"{GOOD} --agent bm25", 4),
     "missing.json": ("evaluate --gold-set missing.json --run ok.trec", 4),
     "c.yaml": (f"{GOOD} --run ok.trec --config c.yaml", 4),
@@ -123,6 +146,13 @@ TROUBLES = {
     "x.yaml": ("generate --repo r -o x.yaml", 4),
     "the gold set names": ("evaluate --gold-set moved.json --agent bm25 --repo foo=r", 4),
     "it is a shallow clone": ("evaluate --gold-set gold.json --agent bm25 --repo shallow", 4),
+    "ok.trec: is a TREC run": ("evaluate --gold-set ok.trec --run good.json", 4),
+    "good.json: is": ("evaluate --gold-set good.json --run good.json", 4),
+    "odd.csv": ("evaluate --gold-set odd.csv --run ok.trec", 4),
+    "two.zip": (f"{GOOD} --run two.zip", 4),
+    "cut.trec.gz": (f"{GOOD} --run cut.trec.gz", 4),
+    "latin.csv": ("evaluate --gold-set latin.csv --run ok.trec", 4),
+    "~nobody-here/": ("evaluate --gold-set ~nobody-here/s.json --run ok.trec", 4),
     "no page is about": ("docs runing", 4),
 }
 

@@ -6,7 +6,7 @@ and reports ask whether a run can be relied on, and not only in a finding beside
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Container, Iterator
 from dataclasses import dataclass
 from itertools import islice
 from typing import Literal
@@ -18,7 +18,7 @@ from searchmark.analysis.failure_kinds import failure_kinds
 from searchmark.errors import shortened
 from searchmark.findings.sentences import counted
 from searchmark.judging.judge import Judged
-from searchmark.judging.matching import path_of_lines
+from searchmark.judging.matching import names_lines, path_of_lines
 from searchmark.judging.near_ids import MOST_TARGETS, NearIds, Remedy
 from searchmark.records import EMPTY, ERROR, MATCHES, NOT_RUN, OK, TIMEOUT, TrustKind
 
@@ -35,6 +35,7 @@ GLOB, LINES = MATCHES.index("glob"), MATCHES.index("lines")
 
 BrokenKind = Literal[
     "all_targets_missing",
+    "nothing_relevant",
     "all_hits_invalid",
     "hits_in_other_spelling",
     "no_hit_judged",
@@ -62,6 +63,7 @@ def most_frequent_failure(judged: Judged) -> str:
 def broken(judged: Judged) -> Iterator[Distrust]:
     """Why what a run scored says nothing of its search."""
     yield from _missing_targets(judged)
+    yield from _nothing_relevant(judged)
     yield from _unknown_hits(judged)
     yield from _empty_answers(judged)
     yield from _duplicates(judged)
@@ -72,6 +74,15 @@ def _missing_targets(judged: Judged) -> Iterator[Distrust]:
     missing, of = judged.dropped.get("unreachable_targets"), int((judged.suite.judgments.grades > 0).sum())
     if missing and missing == of:
         yield Distrust("all_targets_missing", f"none of {counted(of, 'relevant target')} is in the corpus")
+
+
+def _nothing_relevant(judged: Judged) -> Iterator[Distrust]:
+    """Judgments of which none says that anything is relevant, in cases that are not said to be unanswerable."""
+    judgments, wanted = judged.suite.judgments, judged.answerable & judged.graded & judged.complete
+    judged_cases = wanted & (np.diff(judgments.starts) > 0)
+    if int(wanted.sum()) >= FEWEST_EMPTY and judged_cases.any() and not (judgments.grades > 0).any():
+        told = f"none of {counted(len(judgments), 'judgment')} has a grade above 0"
+        yield Distrust("nothing_relevant", f"{told}, like that of {judgments.targets[0]!r}: no search can find anything")
 
 
 def _unknown_hits(judged: Judged) -> Iterator[Distrust]:
@@ -103,18 +114,36 @@ def _unjudged_hits(judged: Judged) -> Iterator[Distrust]:
         yield Distrust("no_hit_judged", f"none of {returned} hits is judged: {hits[0]!r} is returned, and {target!r} judged")
 
 
-def _first_names(judged: Judged) -> dict[str, list[str]]:
+def other_spelling(judged: Judged) -> Remedy | None:
+    """A change of ids by which hits are judged for their own case, where none of its hits is and those of other cases are.
+
+    What is judged for any case is written as the suite has it, and so a document of its own.
+    """
+    matched = set(np.unique(np.concatenate([judged.matches.case, judged.matches.directories.case])).tolist())
+    if judged.valid is not None or not matched:
+        return None
+    known = set(judged.suite.judgments.targets)
+    index = judged.suite.table.index
+    names = _first_names(judged, {case for case, row in index.items() if row not in matched})
+    strange = {case: [hit for hit in hits if hit not in known] for case, hits in names.items()}
+    remedy = _fitting_own(judged, {case: hits for case, hits in strange.items() if hits})
+    return remedy if remedy is not None and len(remedy.found) >= FEWEST_ALIKE else None
+
+
+def _first_names(judged: Judged, of: Container[str] | None = None) -> dict[str, list[str]]:
     """The first hits of cases that have judgments, as far as they are looked at."""
     run, sizes, index = judged.run, np.diff(judged.suite.judgments.starts), judged.suite.table.index
     lengths = np.diff(run.starts)
-    answered = (case for case in run.index if case in index and sizes[index[case]] and lengths[run.index[case]])
+    cases = (case for case in run.index if case in index and (of is None or case in of))
+    answered = (case for case in cases if sizes[index[case]] and lengths[run.index[case]])
     return {case: _first_hits(judged, case) for case in islice(answered, MOST_TARGETS // DEPTH)}
 
 
 def _first_hits(judged: Judged, case: str) -> list[str]:
     row = judged.run.index[case]
     start, end = judged.run.starts[row : row + 2].tolist()
-    return [path_of_lines(judged.run.ids[hit]) for hit in range(start, min(end, start + DEPTH))]
+    names = (judged.run.ids[hit] for hit in range(start, min(end, start + DEPTH)))
+    return [path_of_lines(name) if names_lines(name) else name for name in names]
 
 
 def _fitting_own(judged: Judged, hits: dict[str, list[str]]) -> Remedy | None:

@@ -6,18 +6,20 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from searchmark.analysis.distrust import FEWEST_ALIKE, none_exists
+from searchmark.analysis.distrust import FEWEST_ALIKE, none_exists, other_spelling
 from searchmark.audit.left_out import left_out_hits
 from searchmark.corpora.corpus import Survey
 from searchmark.findings import Finding, finding
 from searchmark.findings.sentences import share
 from searchmark.judging.judge import Judged
-from searchmark.judging.near_ids import NearIds
+from searchmark.judging.near_ids import NearIds, beside
 
 
 def hit_findings(judged: Judged, corpus: Survey | None) -> Iterator[Finding]:
     """Hits that do not exist, where that is known: all of them is another thing than some."""
     run, valid = judged.run, judged.valid
+    if valid is None:
+        yield from _unknown_spelling(judged)
     rows = [] if valid is None else np.flatnonzero(~valid).tolist()
     if not rows:
         return
@@ -35,3 +37,12 @@ def hit_findings(judged: Judged, corpus: Survey | None) -> Iterator[Finding]:
     else:
         told = f"hits that do not exist in the corpus: {len(hits)} of {len(run.ids)} ({share(len(hits), len(run.ids))})"
         yield finding("invalid-hits", f"{told}, like {shown}", cases)
+
+
+def _unknown_spelling(judged: Judged) -> Iterator[Finding]:
+    """Hits that would be judged if they were written as others are."""
+    remedy = other_spelling(judged)
+    if remedy is not None:
+        hit, target = next(iter(remedy.found.items()))
+        told = f"hits that are not judged for their spelling: {len(remedy.found)}, like {beside(hit, target, 'the suite')}"
+        yield finding("some-hits-in-other-spelling", f"{told}; {remedy.words}, they would be")

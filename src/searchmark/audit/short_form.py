@@ -30,7 +30,7 @@ SHORT: tuple[Check, ...] = (
     Check(missing_targets, ("all-targets-missing", "most-targets-missing", "unreachable-targets")),
     Check(exclusion_findings, ("exclusions-not-applied", "exclusions-without-effect")),
     Check(partial_join, ("nothing-joined", "partial-join")),
-    Check(pattern_findings, ("patterns-without-match", "patterns-in-other-case", "broad-patterns")),
+    Check(pattern_findings, ("no-pattern-fits", "patterns-without-match", "patterns-in-other-case", "broad-patterns")),
     Check(contradictory_grades, ("contradictory-grades",)),
     Check(duplicate_queries, ("duplicate-queries",)),
     Check(shared_targets, ("shared-targets",)),

@@ -17,6 +17,7 @@ from searchmark.findings import (
     number_kinds,
     rule_kinds,
     run_kinds,
+    vector_kinds,
 )
 from searchmark.findings.finding import Finding, FindingKind, Severity
 
@@ -28,7 +29,7 @@ __all__ = [
 SEVERITIES: tuple[Severity, ...] = ("error", "warning", "note")
 # What findings are about, by the heading that a reader finds them under.
 THEMES: Mapping[str, tuple[FindingKind, ...]] = {
-    "Runs": run_kinds.KINDS,
+    "Runs": (*run_kinds.KINDS, *vector_kinds.KINDS),
     "Gold against its corpus": corpus_kinds.KINDS,
     "Gold against itself": (*gold_kinds.KINDS, *chosen_kinds.KINDS),
     "Gold against the agents": agent_kinds.KINDS,

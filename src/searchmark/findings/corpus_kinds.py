@@ -43,6 +43,12 @@ KINDS: tuple[FindingKind, ...] = (
         "exclude, as in exclude: {deprecated: true}.",
     ),
     FindingKind(
+        "no-pattern-fits", "error", "All relevant targets are globs and symbols, and no document fits any of them.",
+        "Whatever is returned scores 0, which says nothing of the search.",
+        "Correct them; see how ids of the corpus are written, or name the corpus that they are about.",
+        spoils=True,
+    ),
+    FindingKind(
         "patterns-without-match", "warning", "Globs and symbols of relevant targets that no document fits.",
         "They add nothing to find, and a case that has only such ones can only score 0.",
         "Correct them or remove them; see how ids of the corpus are written.",

@@ -83,6 +83,17 @@ KINDS = (
         spoils=True,
     ),
     FindingKind(
+        "nothing-relevant", "error", "No judgment of the suite has a grade above 0.",
+        "Whatever is returned scores 0, which says nothing of the search.",
+        "Read the grades: they may be in another column or of another scale. Mark cases without an answer as unanswerable.",
+        spoils=True,
+    ),
+    FindingKind(
+        "some-hits-in-other-spelling", "warning", "No hit of some cases is judged, and one change of ids makes some fit.",
+        "They count as not relevant, so that the mean tells of spelling as well as of search.",
+        "Make the change that the sentence names, in the run or in the suite.",
+    ),
+    FindingKind(
         "all-answers-empty", "error", "The agent returned no hit for any case.",
         "A search that is set up wrongly often finds nothing without an error: a score of 0 says nothing of the search.",
         "Ask the agent for something that it must find, and check its corpus, its query and how its hits are read.",
@@ -159,41 +170,6 @@ KINDS = (
         "several-token-counters", "warning", "Tokens that were counted by several counters.",
         "Counters cut text differently; each has its own numbers, and none of them is of all answers.",
         "Count all answers by one.",
-    ),
-    FindingKind(
-        "vectors-not-finite", "warning", "Vectors that hold a NaN or an infinity.",
-        "They are near to nothing, or to everything, and what they stand for cannot be found.",
-        "Embed these texts again; an empty text or an overflow in half precision are the usual reasons.",
-    ),
-    FindingKind(
-        "vectors-of-other-dimension", "warning", "Vectors with another dimension than most.",
-        "Vectors of two models cannot be compared.",
-        "Embed everything again with one model.",
-    ),
-    FindingKind(
-        "zero-vectors", "warning", "Vectors of zeros.",
-        "They are near to nothing, so what they stand for cannot be found.",
-        "Check the texts that they are of: most are empty, or in a language that the model does not know.",
-    ),
-    FindingKind(
-        "unnormalised-vectors", "warning", "Vectors that do not have length one although ranking relies on it.",
-        "Inner product and distance then rank long vectors differently from short ones of the same direction.",
-        "Normalise once, documents and queries alike (normalize: true), or search by distance: cosine.",
-    ),
-    FindingKind(
-        "normalised-already", "note", "Vectors of length one although they were not to be normalised.",
-        "The model normalises already, or the file does: a distance that goes by length has no effect.",
-        "Say normalize: true, so that queries are treated alike for sure.",
-    ),
-    FindingKind(
-        "double-normalised", "note", "Vectors that had length one before they were normalised.",
-        "The model normalises them itself, so that doing it again is harmless.",
-        "Nothing has to be done: with normalize: true, queries are treated alike for sure.",
-    ),
-    FindingKind(
-        "duplicate-vectors", "note", "Vectors with the same numbers as an earlier one.",
-        "Their order is arbitrary, and they take ranks from others.",
-        "If the texts are duplicates, remove them; if not, the model sees too little of them.",
     ),
     FindingKind(
         "own-corpus", "note", "An agent that searches its own corpus.",

@@ -36,7 +36,11 @@ class Existing:
 
     def missing_targets(self, judgments: JudgmentTable, start: int, end: int) -> list[str]:
         """The relevant targets in some rows, named by id or path, that no hit could be: they do not exist here."""
-        return [target for target in judgments.named_targets(start, end) if target not in self._ids and target not in self]
+        return [target for target in judgments.named_targets(start, end) if not self.has_target(target)]
+
+    def has_target(self, target: str) -> bool:
+        """Whether a hit could be this target; one that ends as a directory does never means a document."""
+        return target in self._ids or (target in self and not (target.endswith("/") and self.settled(target)[0] in self._ids))
 
     @cached_property
     def _known(self) -> dict[str, str]:

@@ -20,6 +20,7 @@ SHORTEST = 4  # characters of a last part that says something: "1" or "en" may b
 
 _EXTENSION = re.compile(r"(?<=[^/.\n])\.[A-Za-z]\w{0,9}$", re.MULTILINE)
 _BLANKS = re.compile(r"^[ \t]+|[ \t]+$", re.MULTILINE)
+_LAST_SLASH = re.compile(r"/+$", re.MULTILINE)
 _FRAGMENT = re.compile(r"#.*")
 _SEPARATORS = re.compile(r"[-_ .:/\\]+")
 _ZEROS = re.compile(r"(?<!\d)0+(?=\d)")
@@ -31,6 +32,7 @@ FORMS: dict[str, Callable[[str], str]] = {
     "extensions left out": lambda text: _EXTENSION.sub("", text),
     "backslashes written as slashes": lambda text: text.replace("\\", "/"),
     "blanks around them left out": lambda text: _BLANKS.sub("", text),
+    "slashes at their end left out": lambda text: _LAST_SLASH.sub("", text),
     "leading zeros left out": lambda text: _ZEROS.sub("", text),
     "percent signs decoded": unquote,
     "what is behind # left out": lambda text: _FRAGMENT.sub("", text),

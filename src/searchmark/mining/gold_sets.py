@@ -131,6 +131,8 @@ def _nothing_left(mined: Iterable[MiningFacts], options: DatasetConfig) -> str:
 
 def _other_kinds(removed: Counter[str], options: DatasetConfig) -> str:
     """What would help where most commits change files of other kinds, as in a repository of documents."""
+    if "doc" in options.kinds and removed["about_docs"]:
+        return ": --without-rule about_docs keeps commits that are about documents"
     if "doc" in options.kinds or not removed or removed.most_common(1)[0][0] != "no_code_file":
         return ""
     return f": targets are files of the kind {', '.join(options.kinds)}; --kind doc (dataset.kinds in the config) takes documents"

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TypeGuard
 
-from searchmark.analysis.distrust import broken
 from searchmark.analysis.scores import Scores
 from searchmark.errors import shortened
 from searchmark.gates.pins import SHOWN, EachCaseRule, KnownFailureRule, PinRule, value_of
@@ -22,9 +21,7 @@ _NO_ANSWER = (ERROR, TIMEOUT, NOT_RUN)
 def outcome_of(scores: Scores, rules: Sequence[Rule], gate: Gate | None, command: str) -> SuiteOutcome:
     """All that items need to know; ``command`` is what to run next."""
     suite = scores.judged.suite
-    reason = next(broken(scores.judged), None)  # of a search that was none, no case can pass
-    untrusted = None if reason is None else CaseOutcome("error", f"untrusted: {reason.message}{_next(command)}")
-    cases = {case.id: untrusted or _case_outcome(scores, case, rules, command) for case in suite.cases}
+    cases = {case.id: _case_outcome(scores, case, rules, command) for case in suite.cases}
     results = () if gate is None else gate.rules
     told = tuple(_rule_outcome(result, suite, command) for result in results)
     return SuiteOutcome(cases, told)

@@ -17,7 +17,10 @@ from searchmark.files.store import atomic_write
 from searchmark.files.trec_text import RUN, grouped_by_query, read_table
 from searchmark.records import EMPTY, NOT_RUN, OK, Provenance, Run, RunLabel
 from searchmark.records.id_columns import in_bytes, ranks_by_score
+from searchmark.records.provenance import ImportedRun
 from searchmark.runs.source import RunFile
+
+FEWEST_STEPS, NEARLY_ALL = 5, 0.9  # from a hit to the next one, and those of them that rise
 
 
 def read_trec(file: RunFile) -> list[Run]:
@@ -31,9 +34,25 @@ def read_trec(file: RunFile) -> list[Run]:
         scores=scores,
         status=np.full(len(table.queries), OK, np.uint8),
         rank=ranks_by_score(documents, scores, starts),
-        provenance=Provenance(tag=table.tag),
+        provenance=Provenance(tag=table.tag, imported=_as_read(scores, starts)),
     )
     return [run]
+
+
+def _as_read(scores: NDArray[np.float64], starts: NDArray[np.int64]) -> ImportedRun | None:
+    """What the order by score does to a file that lists its hits in another one: scores may be distances, or say nothing."""
+    pairs = np.ones(max(len(scores) - 1, 0), bool)
+    pairs[starts[1:-1] - 1] = False  # the last hit of an answer and the first of the next
+    steps = np.diff(scores)[pairs]
+    if len(steps) < FEWEST_STEPS:
+        return None
+    if (steps > 0).mean() >= NEARLY_ALL:
+        return ImportedRun(
+            ("scores rise down the file, and the highest ranks first, as in trec_eval; negate them if they are distances",)
+        )
+    if not steps.any():
+        return ImportedRun(("the hits of every answer have one score and are ordered by id, as in trec_eval; ranks are not read",))
+    return None
 
 
 PSEUDO_SCORES = "answers whose scores are missing or contradict their order, written with descending numbers"

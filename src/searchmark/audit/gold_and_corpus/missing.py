@@ -56,7 +56,7 @@ class MissingTargets:
         for row in np.flatnonzero(judgments.named | about_lines).tolist():
             target = judgments.targets[row]
             name = path_of_lines(target) if about_lines[row] else target
-            if name not in subject.survey.ids and name not in existing:
+            if not existing.has_target(name):
                 rows.append(row)
                 targets.append(name)
         cases = tuple(suite.table.ids[case] for case in judgments.case[rows].tolist()) if rows else ()

@@ -49,7 +49,10 @@ def pattern_findings(subject: Subject) -> Iterator[Finding]:
     most = BROAD * len(subject.ids)
     broad = [each for each in described if len(subject.ids) >= FEWEST_DOCUMENTS and len(ids.meant_by(each.judgment)) >= most]
     of = len({each.name for each in described})
-    yield from _about(nothing, of, "patterns-without-match", "fit no document", lambda judgment: repr(judgment.target))
+    # Where nothing else is relevant, whatever is returned scores 0.
+    is_all = len(nothing) == int((subject.suite.judgments.grades > 0).sum())
+    code = "no-pattern-fits" if is_all else "patterns-without-match"
+    yield from _about(nothing, of, code, "fit no document", lambda judgment: repr(judgment.target))
     yield from _about(
         other_case, of, "patterns-in-other-case", "fit documents only if case is ignored",
         lambda judgment: f"{judgment.target!r} ({any_case.meant_by(judgment)[0]!r} is there)",
