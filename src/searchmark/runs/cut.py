@@ -8,6 +8,8 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
+from searchmark.errors import Incomparable
+from searchmark.judging.query_texts import with_cases_of
 from searchmark.records import Run, Suite
 from searchmark.records.columns import rows_from, starts_of
 from searchmark.records.id_columns import texts_at
@@ -35,9 +37,19 @@ def cut_to(run: Run, depth: int) -> Run:
 
 
 def narrowed(runs: Iterable[Run], whole: Suite, kept: Suite) -> list[Run]:
-    """The runs without their answers to cases that were left out of a suite; what is in neither stays, to be counted."""
+    """The runs under the ids of the suite's cases, without their answers to those that were left out of it.
+
+    What is in neither stays, to be counted.
+    """
     left_out = set(whole.table.ids).difference(kept.table.ids)
-    return [without_cases(run, left_out) for run in runs]
+    return [without_cases(_on(whole, run), left_out) for run in runs]
+
+
+def _on(whole: Suite, run: Run) -> Run:
+    try:
+        return with_cases_of(whole, run)
+    except Incomparable:  # it may have been made for the cases that are kept; if not, judging says so
+        return run
 
 
 def without_cases(run: Run, cases: Collection[str]) -> Run:
@@ -58,6 +70,7 @@ def without_cases(run: Run, cases: Collection[str]) -> Run:
         first_line=None if run.first_line is None else run.first_line[rows],
         last_line=None if run.last_line is None else run.last_line[rows],
         details=None if run.details is None else tuple(run.details[row] for row in kept.tolist()),
+        queries=None if run.queries is None else tuple(run.queries[row] for row in kept.tolist()),
     )
 
 
