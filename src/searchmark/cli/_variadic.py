@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import click
 
 from searchmark.cli._options import SectionedCommand
+from searchmark.runs import named_path
 
 
 class VariadicCommand(SectionedCommand):
@@ -26,8 +29,20 @@ class VariadicBesideSuite(SectionedCommand):
         return super().parse_args(ctx, spread(args, "--run") if too_many or named_twice else args)
 
 
-def spread(args: list[str], option: str) -> list[str]:
-    """Repeat the option before each value that follows it, up to the next option."""
+class VariadicFiles(SectionedCommand):
+    """A command whose option ``--run`` may be followed by any number of files, and that has arguments which are none."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        suite_first = bool(args) and not args[0].startswith("-")
+        return super().parse_args(ctx, spread(args, "--run", _is_run) if suite_first else args)
+
+
+def _is_run(word: str) -> bool:
+    return named_path(word)[1].exists()
+
+
+def spread(args: list[str], option: str, is_value: Callable[[str], bool] = lambda _: True) -> list[str]:
+    """Repeat the option before each value that follows it, up to the next option; the first word is a value in any case."""
     spread_out: list[str] = []
     inside = False
     for position, argument in enumerate(args):
@@ -35,7 +50,7 @@ def spread(args: list[str], option: str) -> list[str]:
             inside = True
             if position + 1 == len(args) or args[position + 1].startswith("-"):
                 spread_out.append(argument)  # click says what is missing
-        elif inside and not argument.startswith("-"):
+        elif inside and not argument.startswith("-") and (args[position - 1] == option or is_value(argument)):
             spread_out += [option, argument]
         else:
             inside = False

@@ -17,6 +17,7 @@ import numpy as np
 from searchmark.errors import Incomparable, shortened
 from searchmark.judging.spelling import nfc
 from searchmark.records import ImportedRun, Run, Suite
+from searchmark.records.shown import counted
 
 DIFFERS = "answers whose query differs from that of the case with their id"
 _LONGEST_TEXT = 60
@@ -35,8 +36,8 @@ def with_cases_of(suite: Suite, run: Run) -> Run:
 def _by_position(suite: Suite, run: Run) -> Run:
     if len(run) != len(suite):
         raise Incomparable(
-            f"the run {run.agent!r} has {len(run)} answers that do not say what was asked, and the suite {suite.name!r} has "
-            f"{len(suite)} cases, so they cannot be told apart by their order; write a JSON object {{query: response}}"
+            f"the run {run.agent!r} has {counted(len(run), 'answer')} without what was asked, and the suite {suite.name!r} has "
+            f"{counted(len(suite), 'case')}, so they cannot be told apart by their order; write a JSON object {{query: response}}"
         )
     return _noting(run.with_cases(suite.table.ids), f"answers taken in the order of the suite's cases: {len(run)}")
 

@@ -15,8 +15,9 @@ from searchmark.cli._colour import in_colour
 from searchmark.cli._corpus import survey_of
 from searchmark.cli._groups import SavedRuns, SuiteChoice, told_by
 from searchmark.cli._live import case_filter, wanted_cases
-from searchmark.cli._options import OUTPUT, WHAT_TO_SEARCH, SectionedCommand, option, option_group
+from searchmark.cli._options import OUTPUT, WHAT_TO_SEARCH, option, option_group
 from searchmark.cli._output import STDOUT, remark, show, width_of_terminal
+from searchmark.cli._variadic import VariadicFiles
 from searchmark.errors import UsageError
 from searchmark.measures.grammar import measures_named
 from searchmark.options.corpus_choice import CorpusChoice, FileChoice
@@ -54,7 +55,7 @@ class CasesShown:
     hits: Annotated[int, Ge(0), Option("Number of hits to show of each run; 0 for all.")] = HITS
 
 
-@click.command("cases", cls=SectionedCommand, short_help="List the cases of a suite, or show one with what runs returned.")
+@click.command("cases", cls=VariadicFiles, short_help="List the cases of a suite, or show one with what runs returned.")
 @click.argument("suite_path", metavar="SUITE")
 @click.argument("case", metavar="[CASE]", required=False)
 @option_group(CasesRead, "read_as", WHAT_TO_SHOW)
@@ -91,7 +92,7 @@ def command(
     \b
     searchmark cases suite.yaml -k login
     searchmark cases suite.yaml --run run.jsonl --sort nDCG@10 --limit 10
-    searchmark cases suite.yaml login-3 --corpus docs/ --run bm25.jsonl --run semantic.jsonl -m nDCG@10
+    searchmark cases suite.yaml login-3 --corpus docs/ --run bm25.jsonl semantic.jsonl -m nDCG@10
     """
     from searchmark.reports.case_layout import list_json, list_text, view_json, view_text
     from searchmark.reports.case_view import list_cases, view_case
