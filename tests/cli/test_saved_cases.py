@@ -151,3 +151,47 @@ def test_answers_to_cases_of_no_suite_stay_to_be_counted() -> None:
     run = Run.from_scores({"q1": {"a": 1.0, "b": 2.0}, "q2": {"b": 1.0}, "other": {"z": 1.0}})
     (less,) = narrowed([run], whole, whole.only({"q1"}))
     assert [(answer.case, [hit.id for hit in answer.hits]) for answer in less.answers] == [("q1", ["b", "a"]), ("other", ["z"])]
+
+
+RESPONSES = {
+    "responses": [{"took": 1, "hits": {"hits": [{"_id": name}]}} for name in "xbyd"],
+}
+TEXTS = {"login form": ["x"], "shopping cart": ["b"], "cart total": ["y"], "log out": ["d"]}
+
+
+@pytest.mark.parametrize("content", [RESPONSES, TEXTS], ids=["in order", "by text"])
+def test_runs_that_name_cases_by_text_or_order_are_filtered_by_case(content: dict[str, Any]) -> None:
+    Path("run.json").write_text(json.dumps(content))
+    code, report = reported("evaluate", "--run", "run.json", "--category", "shop")
+    assert (code, report["agents"]["run"]["measures"]["RR"]["mean"]) == (0, 0.5)
+    assert report["agents"]["run"]["dropped"]["cases_not_in_suite"] == 0
+    code, report = reported("compare", "--run", "run.json", "good.trec", "-k", "login")
+    assert [agent["measures"]["RR"]["mean"] for agent in report["agents"].values()] == [0.0, 1.0]
+
+
+@pytest.mark.parametrize("content", [RESPONSES, TEXTS], ids=["in order", "by text"])
+def test_such_runs_are_approved_and_become_baselines_under_the_ids_of_cases(content: dict[str, Any], capsys) -> None:
+    Path("run.json").write_text(json.dumps(content))
+    assert main(["approve", "suite.yaml", "--run", "run.json", "--dry-run", "--reason", "r"]) == 0
+    assert "would be approved: 2 of 2 changed expectations" in capsys.readouterr().out
+    update = ["baseline", "update", "run.json", "--gold-set", "suite.yaml", "--reason", "r", "--author", "a", "--yes"]
+    assert main(update) == 0
+    assert load_run("searchmark-baseline.jsonl").case_ids == ("c1", "c2", "c3", "c4")
+
+
+def test_the_answers_of_the_kept_cases_keep_what_they_were_asked() -> None:
+    Path("run.csv").write_text("query_id,query,docid\nc1,login form,a\nc2,shopping cart,b\nc3,cart total,c\n")
+    assert without_cases(load_run("run.csv"), {"c1"}).queries == ("shopping cart", "cart total")
+
+
+def test_responses_to_the_kept_cases_alone_are_theirs() -> None:
+    Path("run.json").write_text(json.dumps({"responses": RESPONSES["responses"][1:3]}))
+    assert reported("evaluate", "--run", "run.json", "--category", "shop")[1]["agents"]["run"]["measures"]["RR"]["mean"] == 0.5
+
+
+@pytest.mark.parametrize(
+    "words", [["suite.yaml", "c1", "--run", "good.trec", "bad.trec"], ["suite.yaml", "--run", "good.trec", "bad.trec", "c1"]]
+)
+def test_cases_takes_several_runs_behind_one_flag(capsys, words: list[str]) -> None:
+    assert main(["cases", *words, "-o", "-"]) == 0
+    assert len(json.loads(capsys.readouterr().out)["answers"]) == 2

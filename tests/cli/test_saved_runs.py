@@ -119,7 +119,7 @@ class TestWrongFiles:
         two = json.loads(Path(f"{FORMATS}/run-msearch.json").read_text())
         two["responses"].pop()
         assert main([*EVALUATE, "--run", str(file("two.json", json.dumps(two)))]) == 2
-        assert "has 2 answers that do not say what was asked, and the suite 'shop' has 3 cases" in capsys.readouterr().err
+        assert "has 2 answers without what was asked, and the suite 'shop' has 3 cases" in capsys.readouterr().err
 
     def test_failed_searches_make_the_result_untrusted(self, file, capsys) -> None:
         data = json.loads(Path(f"{FORMATS}/run-msearch.json").read_text())

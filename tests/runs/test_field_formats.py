@@ -9,6 +9,7 @@ import pytest
 
 from searchmark import load_run
 from searchmark.errors import FormatError
+from searchmark.runs.answers import SAME_TWICE
 from tests.runs.reading import ANSWERS, FORMATS, SCORES, answers_of, notes_of, on_suite
 
 
@@ -100,8 +101,46 @@ class TestResponses:
         assert (answers_of(run), notes_of(run)) == ({"q1": ["a"]}, ("files of the folder that are not .json, left out: 1",))
 
     def test_a_case_that_is_answered_twice_is_refused(self, file) -> None:
-        with pytest.raises(FormatError, match="q: is answered twice"):
-            load_run(file("run.jsonl", '{"query": "q", "hits": []}\n{"query": "q", "hits": []}\n'))
+        with pytest.raises(FormatError, match="q: is answered twice, and differently"):
+            load_run(file("run.jsonl", '{"query": "q", "hits": []}\n{"query": "q", "hits": ["a"]}\n'))
+
+    def test_two_cases_that_ask_the_same_may_be_answered_twice_alike(self, file) -> None:
+        run = load_run(file("run.jsonl", '{"query": "q", "hits": ["a"]}\n{"query": "q", "hits": ["a"]}\n'))
+        assert (answers_of(run), notes_of(run)) == ({"q": ["a"]}, (f"{SAME_TWICE}: 1",))
+
+    def test_the_first_search_may_have_failed(self, file) -> None:
+        run = load_run(file("run.jsonl", '{"query": "q", "error": "down"}\n{"query": "p", "hits": ["a"]}\n'))
+        assert [(each.case, each.status, each.details.failure) for each in run.answers] == [
+            ("q", "error", "down"),
+            ("p", "ok", None),
+        ]
+        run = load_run(file("run.jsonl", '{"query": "q", "error": "down"}\n{"query": "p", "x": ["a"]}\n'), mapping={"hits": "x"})
+        assert [each.status for each in run.answers] == ["error", "ok"]
+
+    def test_pages_in_a_list_are_refused(self, file) -> None:
+        hits = [{"id": f"d{number}", "rank": number % 3} for number in range(6)]
+        with pytest.raises(FormatError, match=r"q: has two rankings: 'd0' and 'd3' are both at rank 0"):
+            load_run(file("run.json", json.dumps({"q": hits})))
+
+    def test_shards_that_failed_are_counted(self, file) -> None:
+        response = {"took": 1, "_shards": {"total": 5, "failed": 2}, "hits": {"hits": [{"_id": "a", "_score": None}]}}
+        run = load_run(file("run.json", json.dumps({"q": response})))
+        assert notes_of(run) == ("responses without the hits of shards that failed (_shards.failed), taken as they are: 1",)
+
+    @pytest.mark.parametrize("kind", ["batches", "lines", "list", "one line"])
+    def test_responses_that_say_nothing_of_their_query_are_taken_in_order(self, file, kind: str) -> None:
+        one, two, three = ({"took": 1, "hits": {"hits": [{"_id": name}]}} for name in "abc")
+        path = {
+            "batches": lambda: file("run.jsonl", "\n".join(json.dumps({"responses": each}) for each in ([one, two], [three]))),
+            "lines": lambda: file("run.jsonl", "\n".join(map(json.dumps, (one, two, three)))),
+            "list": lambda: file("run.json", json.dumps([one, two, three])),
+            "one line": lambda: file("run.ndjson", json.dumps({"took": 3, "responses": [one, two, three]})),
+        }[kind]()
+        assert answers_of(on_suite(load_run(path))) == {"shoes": ["a"], "coats": ["b"], "hats": ["c"]}
+
+    def test_documents_of_solr(self, file) -> None:
+        answer = {"responseHeader": {"status": 0}, "response": {"numFound": 1, "docs": [{"id": "s1", "score": 2.5}]}}
+        assert answers_of(load_run(file("run.json", json.dumps({"red shoes": answer})))) == {"red shoes": ["s1"]}
 
 
 class TestQuepidAndMteb:

@@ -113,3 +113,22 @@ class TestPacked:
             ("83010203", [1, 2, 3]), ("a26161016162820203", {"a": 1, "b": [2, 3]}),
         ]:  # fmt: skip
             assert read_cbor(bytes.fromhex(content)) == value
+
+
+@pytest.mark.parametrize(
+    ("column", "values", "said"),
+    [
+        ("docid", [["a"]], r"docid: holds List\(String\), and the id of a hit, one in each row, needs text or whole numbers"),
+        ("score", [True], "score: holds Boolean, and the score of a hit, one in each row, needs numbers"),
+        ("score", ["high"], "score: holds String"),
+    ],
+)
+def test_columns_of_parquet_that_cannot_be_what_they_are_called(
+    tmp_path: Path, column: str, values: list[object], said: str
+) -> None:
+    import polars as pl
+
+    columns: dict[str, list[object]] = {"query": ["q"], "docid": ["a"], "score": [1.0]}
+    pl.DataFrame(columns | {column: values}).write_parquet(tmp_path / "run.parquet")
+    with pytest.raises(FormatError, match=said):
+        load_run(tmp_path / "run.parquet")

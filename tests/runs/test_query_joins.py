@@ -52,6 +52,23 @@ class TestJoins:
         with pytest.raises(Incomparable, match="several answers to the case 'a'"):
             self.joined(suite, {"a": ["x"], "Café": ["y"]})
 
+    def numbered(self, file, rows: list[tuple[str, str, str]]) -> Run:
+        return load_run(file("run.csv", "query_id,query,docid\n" + "".join(",".join(row) + "\n" for row in rows)))
+
+    def test_ids_of_a_different_numbering_are_not_those_of_the_suite(self, suite, file) -> None:
+        run = self.numbered(file, [("a", "same", "y"), ("b", "Café", "x"), ("c", "other", "x")])
+        joined = with_cases_of(suite, run)
+        assert answers_of(joined) == {"b": ["y"], "c": ["y"], "a": ["x"], "c: other": ["x"]}
+        assert notes_of(joined)[0].endswith("since their ids differ: 2 of 3; 1 of them to several cases that ask the same")
+        assert with_cases_of(suite, joined) == joined
+
+    def test_a_query_that_was_written_differently_is_said(self, suite, file) -> None:
+        joined = with_cases_of(suite, self.numbered(file, [("a", "cafe", "x"), ("b", "same", "y"), ("c", "same", "x")]))
+        assert answers_of(joined) == {"a": ["x"], "b": ["y"], "c": ["x"]}
+        said = "answers whose query differs from that of the case with their id: 1 of 3; 'a' has 'cafe', and the suite 'Café'"
+        assert notes_of(joined) == (said,)
+        assert with_cases_of(suite, joined) == joined
+
     def test_judging_joins_too(self, suite) -> None:
         judged = judge(suite, Run.from_scores({"Café": {"x": 1.0}}))
         assert judged.run.case_ids == ("a",)
@@ -60,7 +77,7 @@ class TestJoins:
     def test_answers_without_queries_need_as_many_cases(self, suite) -> None:
         run = load_run(FORMATS / "run-msearch.json")
         assert notes_of(with_cases_of(suite, run)) == ("answers taken in the order of the suite's cases: 3",)
-        with pytest.raises(Incomparable, match="has 3 answers that do not say what was asked, and the suite 's' has 2 cases"):
+        with pytest.raises(Incomparable, match="has 3 answers without what was asked, and the suite 's' has 2 cases"):
             with_cases_of(suite.only({"a", "b"}), run)
 
 

@@ -35,6 +35,10 @@ class TestTables:
     def test_without_rank_and_score_the_order_is_that_of_the_file(self, file) -> None:
         assert answers_of(load_run(file("run.csv", "query;docid\nq;b\nq;a\n"))) == {"q": ["b", "a"]}
 
+    def test_a_table_that_lists_a_query_twice_with_the_same_hits_is_read_once(self, file) -> None:
+        run = load_run(file("run.csv", "query,docid,rank\nq,a,1\nq,b,2\nq,a,1\nq,b,2\n"))
+        assert answers_of(run) == {"q": ["a", "a", "b", "b"]}  # of which judging drops and counts the second ones
+
     def test_a_query_without_an_id_has_no_hits(self, file) -> None:
         run = load_run(file("run.csv", "query,docid,rank\nq1,a,1\nq2,,\nq3\n"))
         assert [(answer.case, answer.status) for answer in run.answers] == [("q1", "ok"), ("q2", "empty"), ("q3", "empty")]
@@ -54,7 +58,15 @@ class TestTables:
                 "lacks a column for query and id; found the columns 'frage', 'treffer'; name yours with --map run",
             ),
             ("query,docid,rating\nq,a,3\n", "is a table of ratings, not a run; name it with --suite"),
-            ("query-id\tcorpus-id\tscore\nq\ta\t1\n", "is BEIR qrels, not a run; name it with --suite"),
+            ("query-id\tcorpus-id\tscore\nq\ta\t1\n", "is BEIR qrels, not a run"),
+            ("query,docid,rel,note\nq,a,3,x\n", "holds judgments, not a run: its column 'rel' is a grade"),
+            ("red,s1,1,7.5\n", "if its first line is a hit, put one with the names of the columns above it"),
+            (
+                "query,docid,rank\nq,a,1\nq,b,2\nq,c,1\n",
+                "q: has two rankings: 'a' and 'c' are both at rank 1; if these are several",
+            ),
+            ("query,docid,rank\nq,a,1\nq,b,1\nq,c,2\nq,d,2\n", "q: has two rankings: 'a' and 'b' are both at rank 1"),
+            ("topic,query,docid\nhats,red hat,a\nhats,\nhats,blue hat,b\n", "hats: asks both 'red hat' and 'blue hat', so it"),
         ],
     )
     def test_refuses_with_place_and_reason(self, file, content: str, complaint: str) -> None:
@@ -90,11 +102,13 @@ class TestTables:
         with pytest.raises(FormatError, match="holds no run of 'newer'; it holds those of 'old', 'new'"):
             load_run(path, name="newer")
 
-    @pytest.mark.parametrize("kind", ["csv", "jsonl"])
+    @pytest.mark.parametrize("kind", ["csv", "quoted.csv", "jsonl"])
     def test_both_readers_agree(self, file, monkeypatch, kind: str) -> None:
-        rows = [(f"q{n % 7}", f"d{n * 31 % 17}", n % 5 + 1, n / 3) for n in range(60)]
+        rows = [(f"q {n % 7}", f"d{n * 31 % 17}", max(40 - n, 1), n / 3) for n in range(60)]
         if kind == "csv":
             content = "qid,docid,rank,score\n" + "".join(f"{q},{d},{r},{s}\n" for q, d, r, s in rows)
+        elif kind == "quoted.csv":
+            content = '"qid",docid,"rank",score\r\n' + "".join(f'"{q}, ""x""\n",{d},"{r}",{s}\r\n' for q, d, r, s in rows)
         else:
             content = "".join(json.dumps({"qid": q, "docid": d, "rank": r, "score": s}) + "\n" for q, d, r, s in rows)
         path = file(f"run.{kind}", content)
@@ -111,6 +125,10 @@ class TestTables:
             ("run.csv", "query,docid,rank\nq,a,1\nq,b\n"),
             ("run.csv", "query,docid,rank\nq,a,1,2\n"),
             ("run.csv", 'query,docid,rank\n"a, b",a,1\n'),
+            ("run.csv", 'query,docid,rank\na "b" c,a,1\n'),
+            ("run.csv", 'query,docid,rank\n"b" c,a,1\n'),
+            ("run.csv", 'query,docid,rank\nq,"a,1\nq,b,2\n'),
+            ("run.csv", 'query,docid,rank\nq, "a",1\n'),
             ("run.csv", "query,docid,rank\nq,a,x\n"),
             ("run.csv", "query,docid,rank\r\nq,a,1\r\n\r\nq,b,2\r\n"),
             ("run.csv", b"query,docid,rank\nq\xff,a,1\n"),

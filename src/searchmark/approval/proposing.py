@@ -75,8 +75,8 @@ def propose(suite: Suite, format_name: str, run: Run, only: Collection[str] = ()
         if case not in suite.table.index:
             raise UsageError(f"the suite {suite.name!r} has no case {case!r}")
     _refuse_other_queries(suite, run)
-    fitting = comparable(suite, [run])
-    judged = judge(suite, fitting.runs[0])
+    (run,) = comparable(suite, [run]).runs
+    judged = judge(suite, run)
     reasons = untrusted_because(score(judged, []))
     if reasons:
         raise Incomparable(f"the run {run.agent!r} is untrusted, so nothing of it can be approved: {'; '.join(reasons)}")

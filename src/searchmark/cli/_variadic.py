@@ -5,6 +5,7 @@ from __future__ import annotations
 import click
 
 from searchmark.cli._options import SectionedCommand
+from searchmark.runs import named_path
 
 
 class VariadicCommand(SectionedCommand):
@@ -38,7 +39,6 @@ class VariadicBesideCase(SectionedCommand):
         return super().parse_args(ctx, spread_out if too_many or self._is_run(ctx, options.get("case"), spread_out) else args)
 
     def _is_run(self, ctx: click.Context, case: object, spread_out: list[str]) -> bool:
-        from searchmark.runs import named_path
 
         if not isinstance(case, str) or not named_path(case)[1].exists():
             return False

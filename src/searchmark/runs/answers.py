@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import chain, pairwise
 from typing import Any
@@ -15,11 +15,13 @@ from searchmark.records import STATUSES, AnswerDetails, ImportedRun, Provenance,
 from searchmark.records.answers import NOTHING_KNOWN
 from searchmark.records.columns import starts_of
 from searchmark.records.id_columns import in_bytes
-from searchmark.runs.parts import id_of, score_of
+from searchmark.runs.parts import id_of, refuse_two_rankings, score_of
 from searchmark.runs.source import RunFile, named
 
 LONGEST_FAILURE = 500
 BY_RANK = "answers whose hits were not in the order of their ranks, sorted by rank"
+SAME_TWICE = "answers that came twice with the same hits, of which one is kept"
+SHARDS_FAILED = "responses without the hits of shards that failed (_shards.failed), taken as they are"
 TIMED_OUT = "responses that the engine cut short since its time was up (timed_out), taken as they are"
 
 
@@ -54,6 +56,9 @@ class ImportedAnswers:
                 return ImportedAnswer(case, query=query, failure=failure)
             if response.get("timed_out") is True:
                 self.count(TIMED_OUT)
+            shards = response.get("_shards")
+            if isinstance(shards, dict) and shards.get("failed"):
+                self.count(SHARDS_FAILED)
             value, place = _hits_of(response), f"{place}.hits"
         if isinstance(value, dict):
             return ImportedAnswer(case, *self._by_score(place, value), query)
@@ -81,6 +86,7 @@ class ImportedAnswers:
         read = [self._hit(f"{place}.{number}", entry) for number, entry in enumerate(entries)]
         ranks = [rank for _, _, rank in read]
         if any(later < earlier for earlier, later in pairwise(ranks)):  # NaN, for none, never is
+            refuse_two_rankings(self.file, place, ranks, [hit for hit, _, _ in read])
             self.count(BY_RANK)
             read.sort(key=lambda hit: math.inf if math.isnan(hit[2]) else hit[2])
         return [hit for hit, _, _ in read], [score for _, score, _ in read]
@@ -128,13 +134,31 @@ class ImportedAnswers:
             return Run.from_scores(scored, name or self.file.name)
         return self.run([self.answer(case, f"{place}{case}", hits) for case, hits in data.items()], name)
 
-    def run(self, answers: Sequence[ImportedAnswer], name: str | None = None, *, by_position: bool = False) -> Run:
-        """All answers of the file as one run."""
-        seen: set[str] = set()
+    def in_order(self, values: Iterable[tuple[str, Any]]) -> Run:
+        """A run of responses that do not say what was asked, one after the other or many in one, each with its place."""
+        answers: list[ImportedAnswer] = []
+        for place, response in _apart(values):
+            if not is_response(response):
+                raise self.file.error(place, "is not the response to a search: it has no hits and no error")
+            answers.append(self.answer(str(len(answers) + 1), place, response))
+        if not answers:
+            raise self.file.error("responses", "is empty")
+        return self.run(answers, by_position=True)
+
+    def _each_once(self, answers: Iterable[ImportedAnswer]) -> list[ImportedAnswer]:
+        """Suites that ask the same in several cases are often answered several times."""
+        kept: dict[str, ImportedAnswer] = {}
         for answer in answers:
-            if answer.case in seen:
-                raise self.file.error(answer.case, "is answered twice")
-            seen.add(answer.case)
+            first = kept.setdefault(answer.case, answer)
+            if first is not answer:
+                if list(first.ids) != list(answer.ids) or first.failure != answer.failure or first.query != answer.query:
+                    raise self.file.error(answer.case, "is answered twice, and differently")
+                self.count(SAME_TWICE)
+        return list(kept.values())
+
+    def run(self, answers: Iterable[ImportedAnswer], name: str | None = None, *, by_position: bool = False) -> Run:
+        """All answers of the file as one run."""
+        answers = self._each_once(answers)
         notes = tuple(f"{what}: {count}" for what, count in self.counts.items())
         failures = any(answer.failure is not None for answer in answers)
         starts = starts_of((len(answer.ids) for answer in answers), len(answers))
@@ -173,6 +197,26 @@ def is_response(value: Any) -> bool:
     return _response(value) is not None
 
 
+def is_msearch(value: Any) -> bool:
+    """Whether this is the response to many searches."""
+    return isinstance(value, dict) and isinstance(value.get("responses"), list)
+
+
+def is_nameless(value: Any) -> bool:
+    """Whether this is what an engine responds to one search or to many, and nothing beside it says what was asked."""
+    is_one = isinstance(value, dict) and "hits" in value and bool(value.keys() & {"took", "_shards", "timed_out"})
+    return is_one or is_msearch(value)
+
+
+def _apart(values: Iterable[tuple[str, Any]]) -> Iterator[tuple[str, Any]]:
+    for place, value in values:
+        before = f"{place}." if place else ""
+        if is_msearch(value):
+            yield from ((f"{before}responses.{number}", response) for number, response in enumerate(value["responses"]))
+        else:
+            yield place, value
+
+
 def _response(value: Any) -> dict[str, Any] | None:
     """The response to one search, also where it is wrapped; ids with scores are none."""
     if not isinstance(value, dict):
@@ -184,7 +228,7 @@ def _response(value: Any) -> dict[str, Any] | None:
 
 
 def _hits_of(response: Mapping[str, Any]) -> Any:
-    hits = response.get("hits")
+    hits = response.get("hits", response.get("docs"))  # docs: as Solr has them
     return hits.get("hits", []) if isinstance(hits, dict) else hits
 
 

@@ -10,6 +10,8 @@ from numpy.typing import NDArray
 
 from searchmark.records import EMPTY, OK, ImportedRun, Provenance, Run, RunLabel
 from searchmark.records.id_columns import Texts, ranks_by_score, texts_at
+from searchmark.runs.parts import refuse_two_rankings, two_queries
+from searchmark.runs.source import RunFile
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,25 +59,26 @@ def _codes(texts: Sequence[str], index: dict[str, int]) -> NDArray[np.int64]:
     return np.fromiter((index.setdefault(text, len(index)) for text in texts), np.int64, len(texts))
 
 
-def runs_of(columns: HitColumns, name: str, notes: Sequence[str] = ()) -> list[Run]:
-    """The runs of a file: one for each agent that it names, in the order of their first hits; ``name`` where it names none."""
+def runs_of(file: RunFile, columns: HitColumns) -> list[Run]:
+    """The runs of a file: one for each agent that it names, in the order of their first hits; it has a name where it names none."""
     if columns.agent is None:
-        return [_run(columns, name, notes)]
+        return [_run(file, columns, file.name)]
     agents, codes = coded(columns.agent)
-    return [_run(columns.only(np.flatnonzero(codes == number)), agent or name, notes) for number, agent in enumerate(agents)]
+    return [_run(file, columns.only(np.flatnonzero(codes == number)), agent or file.name) for number, agent in enumerate(agents)]
 
 
-def _run(columns: HitColumns, name: str, notes: Sequence[str]) -> Run:
+def _run(file: RunFile, columns: HitColumns, name: str) -> Run:
     cases, codes = coded(columns.case)
     is_hit = _filled(columns.id)
-    order, about_ranks = _order(codes, columns.rank, is_hit)
-    asked = None if columns.query is None else _first_texts(columns.query, codes, len(cases))
+    asked = None if columns.query is None else _queries(file, columns.query, cases, codes)
+    order, notes = _order(codes, columns.rank, is_hit)
+    if columns.rank is not None:
+        _refuse_rankings(file, cases, codes[order], order, columns.rank, columns.id)
     counts = np.bincount(codes[is_hit], minlength=len(cases))
     starts = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
     ids = columns.id if _is_identity(order, len(codes)) else taken(columns.id, order)
     scores = np.full(len(order), np.nan) if columns.score is None else columns.score[order]
     by_score = columns.rank is None and columns.score is not None
-    said = (*notes, *about_ranks)
     return Run(
         label=RunLabel(name),
         case_ids=cases,
@@ -84,7 +87,7 @@ def _run(columns: HitColumns, name: str, notes: Sequence[str]) -> Run:
         scores=scores,
         status=np.where(counts > 0, OK, EMPTY).astype(np.uint8),
         rank=ranks_by_score(ids, scores, starts) if by_score else None,
-        provenance=Provenance(imported=ImportedRun(said) if said else None),
+        provenance=Provenance(imported=ImportedRun(tuple(notes)) if notes else None),
         queries=asked,
     )
 
@@ -116,8 +119,29 @@ def _is_identity(order: NDArray[np.int64], count: int) -> bool:
     return len(order) == count and bool((order == np.arange(count)).all())
 
 
-def _first_texts(texts: Texts, codes: NDArray[np.int64], count: int) -> tuple[str | None, ...]:
-    """The text of the first row of each code; None where that is empty."""
-    first = np.full(count, -1, np.int64)
+def _refuse_rankings(
+    file: RunFile,
+    cases: Sequence[str],
+    codes: NDArray[np.int64],
+    order: NDArray[np.int64],
+    rank: NDArray[np.float64],
+    ids: Texts,
+) -> None:
+    """Look closer at answers in which a rank comes twice; ``codes`` are in the given order, and ascend."""
+    again = (np.diff(rank[order]) == 0) & (codes[1:] == codes[:-1])
+    for code in np.unique(codes[1:][again]).tolist():
+        rows = np.sort(order[slice(*np.searchsorted(codes, [code, code + 1]).tolist())])
+        refuse_two_rankings(file, cases[code], rank[rows].tolist(), texts_at(ids, rows))
+
+
+def _queries(file: RunFile, texts: Texts, cases: Sequence[str], codes: NDArray[np.int64]) -> tuple[str | None, ...]:
+    """What each case asks; None where its first row does not say."""
+    first = np.full(len(cases), -1, np.int64)
     first[codes[::-1]] = np.arange(len(codes))[::-1]
+    distinct, numbers = coded(texts)
+    differing = np.flatnonzero(numbers != numbers[first][codes])
+    told = [row for row in differing.tolist() if distinct[numbers[row]] and distinct[numbers[first[codes[row]]]]]
+    if told:
+        case = codes[told[0]]
+        raise two_queries(file, cases[case], distinct[numbers[first[case]]], distinct[numbers[told[0]]])
     return tuple(text or None for text in texts_at(texts, first))

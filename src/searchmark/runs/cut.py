@@ -8,6 +8,7 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
+from searchmark.errors import Incomparable
 from searchmark.judging.query_texts import with_cases_of
 from searchmark.records import Run, Suite
 from searchmark.records.columns import starts_of
@@ -35,12 +36,19 @@ def cut_to(run: Run, depth: int) -> Run:
 
 
 def narrowed(runs: Iterable[Run], whole: Suite, kept: Suite) -> list[Run]:
-    """The runs without their answers to cases that were left out of a suite; what is in neither stays, to be counted.
+    """The runs under the ids of the suite's cases, without their answers to those that were left out of it.
 
-    Which case an answer belongs to is told by the whole suite: by the text of its query, or by its place, where it has no id.
+    What is in neither stays, to be counted.
     """
     left_out = set(whole.table.ids).difference(kept.table.ids)
-    return [without_cases(with_cases_of(whole, run), left_out) for run in runs] if left_out else list(runs)
+    return [without_cases(_on(whole, run), left_out) for run in runs]
+
+
+def _on(whole: Suite, run: Run) -> Run:
+    try:
+        return with_cases_of(whole, run)
+    except Incomparable:  # it may have been made for the cases that are kept; if not, judging says so
+        return run
 
 
 def without_cases(run: Run, cases: Collection[str]) -> Run:

@@ -19,7 +19,7 @@ FORMATS = {
     "trec": ("trec", "read_trec"),
     "jsonl": ("plain", "read_lines"),
     "csv": ("tables", "read_csv"),
-    "parquet": ("tables", "read_parquet"),
+    "parquet": ("parquet", "read_parquet"),
     "elasticsearch": ("engines", "read_responses"),
     "rank-eval": ("engines", "read_rank_eval"),
     "quepid": ("quepid", "read_quepid"),
@@ -60,7 +60,7 @@ def _detect_json(file: RunFile) -> str:
 
     data = file.data
     known = (
-        ("elasticsearch", engines.is_msearch),
+        ("elasticsearch", engines.is_nameless_list),
         ("rank-eval", engines.is_rank_eval),
         ("quepid", quepid.is_snapshot),
         ("mteb", mteb.is_predictions),
@@ -70,13 +70,16 @@ def _detect_json(file: RunFile) -> str:
 
 def _is_one_mapping(file: RunFile) -> bool:
     """Whether a file is called like JSON lines and holds one mapping from case to hits, in a single line."""
-    if b"\n" in file.head.rstrip() or "\n" in file.text.strip():
+    if not file.head or b"\n" in file.head.rstrip() or "\n" in file.text.strip():
         return False
+    from searchmark.runs.answers import is_nameless
     from searchmark.runs.plain import hits_field
     from searchmark.runs.tables import columns_of
 
     row = file.data
-    return isinstance(row, dict) and hits_field(file, row) is None and bool(columns_of(file, tuple(row)).missing)
+    if not isinstance(row, dict) or is_nameless(row):
+        return False
+    return hits_field(file, row) is None and bool(columns_of(file, tuple(row)).missing)
 
 
 def _detect_text(file: RunFile) -> str:

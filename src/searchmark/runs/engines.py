@@ -10,7 +10,7 @@ from typing import Any
 
 from searchmark.files.store import parse_json, read_text
 from searchmark.records import Run
-from searchmark.runs.answers import ImportedAnswers, is_response
+from searchmark.runs.answers import ImportedAnswers, is_msearch, is_nameless
 from searchmark.runs.plain import read_lines, read_plain
 from searchmark.runs.source import RunFile
 
@@ -24,23 +24,12 @@ def read_responses(file: RunFile) -> list[Run]:
     if file.by_line:
         return read_lines(file)
     data = file.data
-    return [_read_many(file, data["responses"])] if is_msearch(data) else read_plain(file)
+    return [ImportedAnswers(file).in_order([("", data)])] if is_msearch(data) else read_plain(file)
 
 
-def is_msearch(data: Any) -> bool:
-    return isinstance(data, dict) and isinstance(data.get("responses"), list)
-
-
-def _read_many(file: RunFile, responses: list[Any]) -> Run:
-    reader = ImportedAnswers(file)
-    answers = []
-    for number, response in enumerate(responses):
-        if not is_response(response):
-            raise file.error(f"responses.{number}", "is not the response to a search: it has no hits and no error")
-        answers.append(reader.answer(str(number + 1), f"responses.{number}", response))
-    if not answers:
-        raise file.error("responses", "is empty")
-    return reader.run(answers, by_position=True)
+def is_nameless_list(data: Any) -> bool:
+    """Whether this is a response of ``_msearch``, or a list of responses that do not say what was asked."""
+    return is_msearch(data) or (isinstance(data, list) and bool(data) and is_nameless(data[0]))
 
 
 def _read_folder(file: RunFile) -> Run:

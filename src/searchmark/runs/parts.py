@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import math
 import re
+from collections.abc import Sequence
+from itertools import pairwise
 from typing import Any
 
 from searchmark.errors import FormatError, shortened
@@ -44,6 +46,34 @@ def written_number(file: RunFile, place: str, text: str, what: str) -> float:
     if _NUMBER.fullmatch(text) and math.isfinite(number := float(text)):
         return number
     raise FormatError(file.path, place, f"the {what} {_shown(text)} is not a finite number")
+
+
+def refuse_two_rankings(file: RunFile, case: str, ranks: Sequence[float], ids: Sequence[str]) -> None:
+    """Refuse ranks that begin anew, or that all come twice: put in order, they would shuffle pages or systems into each other."""
+    at_rank: dict[float, list[str]] = {}
+    for rank, hit in zip(ranks, ids, strict=True):
+        if hit not in (others := at_rank.setdefault(rank, [])):
+            others.append(hit)
+    lowest = min(at_rank, default=0.0)
+    steps_back = {later for earlier, later in pairwise(ranks) if later < earlier}
+    anew = steps_back == {lowest} and len(at_rank[lowest]) > 1
+    twice = len(at_rank) > 1 and all(len(hits) > 1 for hits in at_rank.values())
+    if anew or twice:
+        first, second = map(_shown, at_rank[lowest][:2])
+        raise file.error(
+            shortened(case, 60),
+            f"has two rankings: {first} and {second} are both at rank {lowest:g}; if these are several systems, name the column "
+            "that tells them apart with --map run.agent=COLUMN; if they are pages, number the hits through",
+        )
+
+
+def two_queries(file: RunFile, case: str, one: str, other: str) -> FormatError:
+    """What is called a case and asks several things is none: a topic or a category, for instance."""
+    return file.error(
+        shortened(case, 60),
+        f"asks both {_shown(one)} and {_shown(other)}, so it is not one case; name the column that tells cases apart, which may be "
+        "that of the query, with --map run.case=COLUMN",
+    )
 
 
 def _shown(value: Any) -> str:

@@ -12,7 +12,7 @@ from typing import Any
 
 from searchmark.options.column_names import OF_RUNS
 from searchmark.records import Run
-from searchmark.runs.answers import ImportedAnswer, ImportedAnswers
+from searchmark.runs.answers import ImportedAnswer, ImportedAnswers, is_msearch, is_nameless
 from searchmark.runs.parts import id_of
 from searchmark.runs.source import RunFile, named
 from searchmark.runs.tables import json_lines, read_hit_rows
@@ -31,7 +31,7 @@ def read_plain(file: RunFile) -> list[Run]:
         return _read_rows(file, ((str(number), row) for number, row in enumerate(data)), data[0])
     if not isinstance(data, dict):
         raise file.error(None, "is not a mapping from case to hits, nor a list of objects")
-    if "hits" in data and data.keys() & {"took", "_shards", "timed_out"}:
+    if is_nameless(data) and not is_msearch(data):
         raise file.error(None, ONE_RESPONSE)
     return [ImportedAnswers(file).by_case(data)]
 
@@ -49,15 +49,18 @@ def read_lines(file: RunFile) -> list[Run]:
 
 def _read_rows(file: RunFile, rows: Iterator[tuple[str, Any]], first: Mapping[str, Any]) -> list[Run]:
     hits = hits_field(file, first)
+    if is_nameless(first) and _case_of(file, first) is None:
+        return [ImportedAnswers(file).in_order(rows)]
     return read_hit_rows(file, rows, first) if hits is None else _read_cases(file, rows, hits)
 
 
 def hits_field(file: RunFile, row: Mapping[str, Any]) -> str | None:
     """The field in which an object has the hits of a case; None where it is a single hit."""
     several = tuple(name for name, value in row.items() if isinstance(value, list | dict))
+    failed = "error" if isinstance(row.get("error"), dict | str) else None
     if "hits" in file.field_names:
-        return file.column("hits", tuple(row))
-    return named(several, OF_RUNS["hits"]) or ("error" if "error" in row else None)
+        return failed if failed and file.field_names["hits"] not in row else file.column("hits", tuple(row))
+    return named(several, OF_RUNS["hits"]) or failed
 
 
 def _read_cases(file: RunFile, rows: Iterator[tuple[str, Any]], hits: str) -> list[Run]:
@@ -65,26 +68,34 @@ def _read_cases(file: RunFile, rows: Iterator[tuple[str, Any]], hits: str) -> li
     for place, row in rows:
         if not isinstance(row, dict):
             raise file.error(place, "is not an object")
-        agent, answer = _case(reader, place, row, hits)
+        agent, answer = _case(reader, place, row, hits if hits in row else hits_field(file, row) or hits)
         by_agent.setdefault(agent, []).append(answer)
     return [reader.run(answers, agent) for agent, answers in by_agent.items()]
 
 
 def _case(reader: ImportedAnswers, place: str, row: Mapping[str, Any], hits: str) -> tuple[str, ImportedAnswer]:
-    file, names = reader.file, tuple(name for name, value in row.items() if isinstance(value, str | int))
-    case, query, agent = (_found(file, role, names) for role in ("case", "query", "agent"))
-    key = case or query
+    file, names = reader.file, _single(row)
+    query, agent = (_found(file, role, names) for role in ("query", "agent"))
+    key = _case_of(file, row)
     if key is None:
         fields = ", ".join(map(repr, row))
         how = "name yours with --map run.query=FIELD"
         raise file.error(place, f"has no query and no id of a case; found the fields {fields}; {how}")
     asked = None if query is None else str(row[query])
-    failed = hits not in row and isinstance(row.get("error"), dict | str)
-    value = {"error": row["error"]} if failed else row.get(hits)
+    value = {"error": row["error"]} if hits == "error" else row.get(hits)
     scores = row.get(named(tuple(row), ("scores", "similarities")) or "")
     label = str(row[agent]) if agent is not None else file.name
     identity = id_of(file, f"{place}.{key}", row[key])
     return label, reader.answer(identity, f"{place}.{hits}", value, asked, scores)
+
+
+def _single(row: Mapping[str, Any]) -> tuple[str, ...]:
+    return tuple(name for name, value in row.items() if isinstance(value, str | int))
+
+
+def _case_of(file: RunFile, row: Mapping[str, Any]) -> str | None:
+    """The field that names a case: by its id, or else by its query."""
+    return _found(file, "case", _single(row)) or _found(file, "query", _single(row))
 
 
 def _found(file: RunFile, role: str, names: tuple[str, ...]) -> str | None:

@@ -1,4 +1,4 @@
-"""Runs as tables, a row per hit: CSV and TSV, JSON lines, Parquet.
+"""Runs as tables, a row per hit: CSV and TSV, JSON lines.
 
 As with TREC files, a careful reader defines what a text file means and says which line is wrong; a fast one takes large files
 that it can prove to be clean, column by column, and gives up at the first doubt.
@@ -7,6 +7,7 @@ that it can prove to be clean, column by column, and gives up at the first doubt
 from __future__ import annotations
 
 import io
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -15,7 +16,6 @@ import numpy as np
 
 from searchmark.errors import shortened
 from searchmark.files.csv_rows import csv_rows
-from searchmark.files.parquet import parquet_columns, parquet_frame
 from searchmark.files.store import BOM, parse_json, read_bytes
 from searchmark.files.trec_text import FAST_FROM
 from searchmark.records import Run
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 
 ROLES = ("case", "query", "id", "rank", "score", "agent")
 DELIMITERS = (",", "\t", ";", "|")
+_LONGEST_NAMES = 300
 
 # What judgments have in place of a rank or score, and the header of a qrels file of BEIR.
 _GRADES = ("rating", "grade", "relevance", "rel", "label", "judgment", "judgement")
@@ -83,8 +84,8 @@ def read_csv(file: RunFile, preset: Mapping[str, str] | None = None) -> list[Run
     delimiter, names = header_of(file)
     table = checked(file, columns_of(file, names, preset))
     content = _clean_content(file)
-    fast = None if content is None or b'"' in content else _clean_csv(content, delimiter, table)
-    return _runs(file, fast or _careful_csv(file, delimiter, table))
+    fast = None if content is None else _clean_csv(content, delimiter, table)
+    return runs_or_error(file, fast or _careful_csv(file, delimiter, table))
 
 
 def _clean_content(file: RunFile) -> bytes | None:
@@ -112,14 +113,16 @@ def checked(file: RunFile, table: TableColumns) -> TableColumns:
 def missed(table: TableColumns) -> str:
     """Which columns are missing, which there are, and how to name them."""
     how = " and ".join(f"--map run.{role}=COLUMN" for role in table.missing)
-    found = ", ".join(map(repr, table.names)) or "none"
-    return f"lacks a column for {' and '.join(table.missing)}; found the columns {found}; name yours with {how}"
+    found = shortened(", ".join(map(repr, table.names)) or "none", _LONGEST_NAMES)
+    sentence = f"lacks a column for {' and '.join(table.missing)}; found the columns {found}; name yours with {how}"
+    is_hit = any(name.replace(".", "", 1).isdecimal() for name in table.names)
+    return f"{sentence}; if its first line is a hit, put one with the names of the columns above it" if is_hit else sentence
 
 
-def _runs(file: RunFile, columns: HitColumns) -> list[Run]:
+def runs_or_error(file: RunFile, columns: HitColumns) -> list[Run]:
     if not len(columns.id):
         raise file.error(None, "holds no hits")
-    return runs_of(columns, file.name)
+    return runs_of(file, columns)
 
 
 def _careful_csv(file: RunFile, delimiter: str, table: TableColumns) -> HitColumns:
@@ -184,19 +187,30 @@ def _clean_csv(content: bytes, delimiter: str, table: TableColumns) -> HitColumn
     """The same columns by way of polars, or None if the file is not clean enough to be sure."""
     import polars as pl
 
+    bare = _without_quoted(content, delimiter)
+    if b'"' in bare:
+        return None
     try:
-        frame = pl.read_csv(content, separator=delimiter, infer_schema=False, quote_char=None)
+        frame = pl.read_csv(content, separator=delimiter, infer_schema=False, quote_char=None if bare is content else '"')
     except pl.exceptions.PolarsError:
         return None
     width = len(table.names)
-    if len(frame.columns) != width or content.count(delimiter.encode()) != (width - 1) * (len(frame) + 1):
+    if len(frame.columns) != width or bare.count(delimiter.encode()) != (width - 1) * (len(frame) + 1):
         return None
     frame.columns = [str(place) for place in range(width)]
     places = {role: str(table.names.index(name)) for role, name in table.roles.items()}
-    return _clean_columns(frame.select(pl.col(place).str.strip_chars().alias(role) for role, place in places.items()), table)
+    return clean_columns(frame.select(pl.col(place).str.strip_chars().alias(role) for role, place in places.items()), table)
 
 
-def _clean_columns(frame: pl.DataFrame, table: TableColumns) -> HitColumns | None:
+def _without_quoted(content: bytes, delimiter: str) -> bytes:
+    """The content without fields that are quoted as a whole, about which all readers agree; a quote that is left is in doubt."""
+    if b'"' not in content:
+        return content
+    mark = re.escape(delimiter.encode())
+    return re.sub(rb'(\A|[\n%b])"(?:[^"]|"")*"(?=[\r\n%b]|\Z)' % (mark, mark), rb"\1", content)
+
+
+def clean_columns(frame: pl.DataFrame, table: TableColumns) -> HitColumns | None:
     """Columns by their roles, or None where one has a gap, an empty text or a number that is none."""
     import polars as pl
 
@@ -222,7 +236,7 @@ def read_hit_rows(file: RunFile, rows: Iterator[tuple[str, Any]], first: Mapping
     table = checked(file, columns_of(file, tuple(first)))
     content = _clean_content(file) if file.by_line else None
     fast = None if content is None else _clean_lines(content, table)
-    return _runs(file, fast or _careful_rows(file, rows, table))
+    return runs_or_error(file, fast or _careful_rows(file, rows, table))
 
 
 def _careful_rows(file: RunFile, rows: Iterator[tuple[str, Any]], table: TableColumns) -> HitColumns:
@@ -250,7 +264,7 @@ def _clean_lines(content: bytes, table: TableColumns) -> HitColumns | None:
     named = frame.select(pl.col(name).alias(role) for role, name in table.roles.items())
     if any(named.select(pl.any_horizontal(pl.col(role).str.contains(_NOT_TEXT).any() for role in texts)).row(0)):
         return None
-    return _clean_columns(named.with_columns(pl.col(role).str.strip_chars() for role in texts), table)
+    return clean_columns(named.with_columns(pl.col(role).str.strip_chars() for role in texts), table)
 
 
 def json_lines(file: RunFile) -> Iterator[tuple[str, Any]]:
@@ -258,35 +272,3 @@ def json_lines(file: RunFile) -> Iterator[tuple[str, Any]]:
     for number, line in enumerate(io.StringIO(file.text), 1):  # line by line: often only the first is wanted
         if line.strip():
             yield f"line {number}", parse_json(file.path, line, number, constants=True)
-
-
-def read_parquet(file: RunFile) -> list[Run]:
-    """A row per hit, as ranx writes it (``q_id``, ``doc_id``, ``score``), or with any names that say what they are."""
-    import polars as pl
-
-    table = checked(file, columns_of(file, tuple(parquet_columns(file.path))))
-    frame = parquet_frame(file.path, list(table.roles.values()))
-    try:
-        frame = frame.select(_text_or_number(frame, name, role) for role, name in table.roles.items())
-    except pl.exceptions.PolarsError as error:
-        raise file.error(None, f"has a column that cannot be read: {shortened(str(error).splitlines()[0], 120)}") from error
-    return _runs(file, _clean_columns(frame, table) or _careful_frame(file, frame, table))
-
-
-def _text_or_number(frame: pl.DataFrame, name: str, role: str) -> pl.Expr:
-    """A column as its role needs it; pandas makes fractions of whole numbers where one is missing."""
-    import polars as pl
-
-    column = pl.col(name)
-    if role in ("rank", "score"):
-        return column.cast(pl.Float64).alias(role)
-    if frame[name].dtype.is_float() and (frame[name].drop_nulls() % 1 == 0).all():
-        column = column.cast(pl.Int64)
-    return column.cast(pl.String).str.strip_chars().alias(role)
-
-
-def _careful_frame(file: RunFile, frame: pl.DataFrame, table: TableColumns) -> HitColumns:
-    builder = ColumnBuilder(file, table)
-    for number, row in enumerate(frame.iter_rows(named=True), 1):
-        builder.add(f"row {number}", row, written=False)
-    return builder.columns

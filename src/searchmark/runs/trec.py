@@ -106,6 +106,7 @@ def _not_in_columns(run: Run) -> dict[str, int]:
     return {
         "answers that failed, read as empty": int((without & ~np.isin(run.status, (OK, EMPTY, NOT_RUN))).sum()),
         "cases that were not run, read as empty": int((run.status == NOT_RUN).sum()),
+        "texts of queries": sum(query is not None for query in run.queries or ()),
         "lines of hits": 0 if run.first_line is None else int(np.count_nonzero(run.first_line)),
         "times and details of answers": len(run.details or ()),
     }

@@ -82,6 +82,7 @@ def update(run_paths: tuple[str, ...], named: NamedSuite, read: FilesRead, confi
     from searchmark.analysis.scores import untrusted_because
     from searchmark.experiments import score_runs
     from searchmark.gates.baselines import check_location, read_baseline
+    from searchmark.judging.query_texts import with_cases_of
     from searchmark.runs.join import joined
     from searchmark.suites.baseline_metrics import BaselineMetrics
 
@@ -92,7 +93,8 @@ def update(run_paths: tuple[str, ...], named: NamedSuite, read: FilesRead, confi
     if not choice.yes and not (sys.stdin and sys.stdin.isatty()):
         raise UsageError(NOT_A_TERMINAL)
     former = read_baseline(file)
-    run = joined(load_runs(run_paths, mapping=read.mapping))
+    # With the ids of the suite as it is now: one day it may have other cases, or another order.
+    run = with_cases_of(suite, joined(load_runs(run_paths, mapping=read.mapping)))
     (scores,) = score_runs(suite, [run], choice.measures)
     reasons = untrusted_because(scores)
     if reasons:
