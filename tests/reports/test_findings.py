@@ -75,7 +75,7 @@ class TestCases:
         found = findings_of(watched_run(CASES[::-1]))
         assert {code: each.cases for code, each in found.items()} == {
             "too-many-failures": ("c1", "c2", "c7"),
-            "failures": ("c1",),
+            "failures": ("c1", "c2", "c7"),
             "repeat-failures": ("c3",),
             "unstable-answers": ("c4",),
             "worker-restarts": (),

@@ -92,6 +92,10 @@ def test_an_agent_that_only_this_process_has_passes_too(agent: object) -> None:
 def test_what_is_wrong_with_a_function_is_said_as_well() -> None:
     with pytest.raises(AssertionError, match=r"lambda failed 1 check:\n- retrieve\('', 3\): ZeroDivisionError"):
         check_agent(lambda query, k: ["README.md"] if query else 1 / 0)
+    with pytest.raises(
+        AssertionError, match=r"failed 1 check:\n- retrieve\(.where is the login., 3\): ValueError: no \(and 5 more of 6 queries\)"
+    ):
+        check_agent(_always_fails)
 
 
 def test_options_reach_the_agent() -> None:
@@ -107,3 +111,7 @@ def test_an_agent_that_hangs_is_not_waited_for(tmp_path: Path) -> None:
     )
     with pytest.raises(AssertionError, match=r"initialize: takes longer than 4 s"):
         check_agent(f"{tmp_path / 'mine.py'}:Mine", seconds=4)
+
+
+def _always_fails(query: str, k: int) -> list[str]:
+    raise ValueError("no")

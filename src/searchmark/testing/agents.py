@@ -93,7 +93,6 @@ def _problems(
     process: Worker, spec: AgentSpec, searched: Documents | Folder, existing: Existing, seconds: float, network: bool
 ) -> Sequence[str]:
     location = searched.to_plain()
-    problems: list[str] = []
     for doing, request in (
         ("loading it", {"op": "load", "agent": spec.to_plain(), "memory_limit_mb": None, "foreign": True, "network": network}),
         ("initialize", {"op": "prepare", "location": location}),
@@ -102,25 +101,34 @@ def _problems(
         problem = _failure(_asked(process, request, seconds), doing)
         if problem:
             return [problem]
+    of_queries: dict[str, list[str]] = {}  # what is wrong with which answers: most faults are in all of them
     for query in QUERIES:
         shown = repr(query if len(query) < 40 else f"{query[:20]}...")  # noqa: PLR2004  # fits into a line
         forgotten = _failure(_asked(process, {"op": "reset"}, seconds), "reset")
         if forgotten:
-            return [*problems, forgotten]
+            return [*_of_queries(of_queries), forgotten]
         first = _asked(process, {"op": "search", "query": query, "depth": K, "lines": False}, seconds)
-        problem = _failure(first, f"retrieve({shown}, {K})")
+        problem = _failure(first, "")
         if problem:
-            problems.append(problem)
+            of_queries.setdefault(problem, []).append(shown)
             if "ended" in first:
-                return problems
+                return _of_queries(of_queries)
             continue
-        problems += _odd(first, shown, existing)
+        for odd in _odd(first, existing):
+            of_queries.setdefault(odd, []).append(shown)
         again = _asked(process, {"op": "again", "query": query, "depth": K, "lines": False}, seconds)
-        problem = _failure(again, f"retrieve({shown}, {K}), called again")
+        problem = _failure(again, ", called again")
         if problem or not again.get("same"):
-            problems.append(problem or f"retrieve({shown}, {K}) gives a different answer when it is called again")
+            of_queries.setdefault(problem or " gives a different answer when it is called again", []).append(shown)
     closed = _failure(_asked(process, {"op": "close"}, seconds), "close")
-    return [*problems, *([closed] if closed else [])]
+    return [*_of_queries(of_queries), *([closed] if closed else [])]
+
+
+def _of_queries(problems: Mapping[str, Sequence[str]]) -> list[str]:
+    """Every problem once, with the first query that showed it, and how many others did."""
+    others = {problem: len(queries) - 1 for problem, queries in problems.items()}
+    more = {problem: f" (and {count} more of {len(QUERIES)} queries)" if count else "" for problem, count in others.items()}
+    return [f"retrieve({queries[0]}, {K}){problem}{more[problem]}" for problem, queries in problems.items()]
 
 
 def _asked(process: Worker, request: dict[str, Any], seconds: float) -> dict[str, Any]:
@@ -136,17 +144,18 @@ def _failure(reply: Mapping[str, Any], doing: str) -> str | None:
     return f"{doing}: {with_excerpt(reply['failed'], reply.get('excerpt'))}" if "failed" in reply else None
 
 
-def _odd(answer: Mapping[str, Any], query: str, existing: Existing) -> list[str]:
+def _odd(answer: Mapping[str, Any], existing: Existing) -> list[str]:
+    """What is wrong with an answer, each as the end of a sentence that begins with the call."""
     dropped = answer["dropped"]
     said = {
-        "beyond_depth": f"retrieve({query}, {K}) returns more than {K} hits",
-        "scores_unusable": f"retrieve({query}, {K}) returns scores that are not finite numbers, or too few",
-        "lines_unusable": f"retrieve({query}, {K}) returns lines that are not [first, last], or too few",
+        "beyond_depth": f" returns more than {K} hits",
+        "scores_unusable": " returns scores that are not finite numbers, or too few",
+        "lines_unusable": " returns lines that are not [first, last], or too few",
     }
     unknown = [hit for hit in answer["ids"] if not existing.settled(hit)[1]]
     twice = len(answer["ids"]) - len({existing.settled(hit)[0] for hit in answer["ids"]})
     return [
         *(sentence for key, sentence in said.items() if dropped.get(key)),
-        *([f"retrieve({query}, {K}) returns files that do not exist: {', '.join(map(repr, unknown[:3]))}"] if unknown else []),
-        *([f"retrieve({query}, {K}) returns the same file twice"] if twice else []),
+        *([f" returns files that do not exist: {', '.join(map(repr, unknown[:3]))}"] if unknown else []),
+        *([" returns the same file twice"] if twice else []),
     ]
