@@ -60,7 +60,7 @@ def test_parents_are_visited_along_the_history_with_the_candidates_of_the_gold_s
 
 def test_folders_of_tools_that_were_committed_are_left_out_and_no_ignore_brings_them_back(tmp_path: Path) -> None:
     names = (b"app.py", b"web/node_modules/x.js", b"my env/pyvenv.cfg", b"my env/lib/a.py")
-    write_history(tmp_path / "shop", [{name: (FILE, b"x\n") for name in names}])
+    write_history(tmp_path / "shop", [dict.fromkeys(names, (FILE, b"x\n"))])
     found = {}
     for ignore in (True, False):
         where = Where(repositories=(str(tmp_path / "shop"),), files=FileChoice(ignore=ignore))
