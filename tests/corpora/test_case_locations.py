@@ -10,6 +10,7 @@ from searchmark import Case, Document, FieldMapping, Judgment, Suite
 from searchmark.corpora.case_locations import Where, locations_of, snapshots_of, where_of
 from searchmark.corpora.locations import Commit, Documents, Folder, Remote
 from searchmark.errors import UsageError
+from searchmark.options.corpus_choice import FileChoice
 from tests.support.small_histories import FILE, write_history
 
 TREES = [{b"app.py": (FILE, b"%d\n" % number)} for number in range(4)]
@@ -55,6 +56,21 @@ def test_parents_are_visited_along_the_history_with_the_candidates_of_the_gold_s
         ("c1", Commit("shop", folder, commits[0], ("code",), ("*.min.js",))),
         ("c3", Commit("shop", folder, commits[2], ("code",), ("*.min.js",))),
     ]
+
+
+def test_folders_of_tools_that_were_committed_are_left_out_and_no_ignore_brings_them_back(tmp_path: Path) -> None:
+    names = (b"app.py", b"web/node_modules/x.js", b"my env/pyvenv.cfg", b"my env/lib/a.py")
+    write_history(tmp_path / "shop", [dict.fromkeys(names, (FILE, b"x\n"))])
+    found = {}
+    for ignore in (True, False):
+        where = Where(repositories=(str(tmp_path / "shop"),), files=FileChoice(ignore=ignore))
+        location = locations_of(suite_of(Case("a")), where, "head")["a"]
+        assert isinstance(location, Commit)
+        found[ignore] = ({each.id for each in location.open()}, location.exclude, location.digest == location.commit)
+    assert found == {
+        True: ({"app.py"}, ("**/node_modules/**", "./my env/**"), False),
+        False: ({name.decode() for name in names}, (), True),
+    }
 
 
 @pytest.mark.parametrize(("snapshot", "number"), [("head", 3), ("HEAD~2", 1)])

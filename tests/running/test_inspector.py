@@ -97,7 +97,7 @@ def test_files_that_change_during_a_run_are_noticed(shop: tuple[Path, list[str]]
         assert inspector.changed == []
         (folder / "main.py").write_text("changed\n")
         inspector.find_changes()
-        assert inspector.changed == ["shop"]
+        assert inspector.changed == ["shop (last written: 'main.py')"]
 
 
 class TestService:

@@ -6,6 +6,7 @@ told the outcome and searches the same files.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass, field
 from functools import cached_property
@@ -183,15 +184,17 @@ class _Search:
         return "ignored" if path in self._ignored else None
 
     def _look_at(self, parent: str, prefix: str, name: str) -> None:
-        path, file = prefix + name, Path(parent, name)
+        path = prefix + name
         if name == GIT:
             return
         if path in self._ignored:
             self._leave_out(path, "ignored")
         elif not self._chosen(path):
             self._count(path, "chosen")
-        elif str(file) in self._never or is_ours(file):
-            self._leave_out(path, "ours")
+        else:
+            file = os.path.join(parent, name)  # noqa: PTH118  # there may be many
+            if file in self._never or is_ours(file):
+                self._leave_out(path, "ours")
 
     def _leave_out(self, path: str, reason: Reason) -> None:
         self._pruned[path] = reason

@@ -48,7 +48,7 @@ class CorpusInspector:
         self._existing: dict[Documents | Folder, Existing] = {}
         self._surveys: dict[Documents | Folder, Survey] = {}
         self._histories: dict[object, _History] = {}
-        self._fingerprints: dict[DirectorySource, _Fingerprint] = {}
+        self._fingerprints: dict[DirectorySource, _FolderState] = {}
         self.changed: list[str] = []
         distinct = list(dict.fromkeys(location for locations in mappings for location in _distinct(locations)))
         for location in distinct:
@@ -153,14 +153,14 @@ def _searched_repositories(locations: Sequence[Location]) -> tuple[SearchedRepos
     return tuple(SearchedRepository(folders[path], state.commit, state.dirty) for path, state in states.items() if state)
 
 
-class _Fingerprint(NamedTuple):
+class _FolderState(NamedTuple):
     """Names, sizes and times of all documents below a folder as one digest, and the document that was written last."""
 
     digest: str
     newest: str
 
 
-def _fingerprint(source: DirectorySource) -> _Fingerprint:
+def _fingerprint(source: DirectorySource) -> _FolderState:
     """A cheap way to see that something has changed."""
     seen, newest = hashlib.sha256(), (0, "")
     for path, below in source.files.below(source.path):
@@ -168,7 +168,7 @@ def _fingerprint(source: DirectorySource) -> _Fingerprint:
             found = path.lstat()
             seen.update(f"{path} {found.st_size} {found.st_mtime_ns}\n".encode("utf-8", "surrogatepass"))
             newest = max(newest, (found.st_mtime_ns, below))
-    return _Fingerprint(seen.hexdigest(), newest[1])
+    return _FolderState(seen.hexdigest(), newest[1])
 
 
 class _History:
