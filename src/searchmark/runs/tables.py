@@ -64,8 +64,8 @@ def columns_of(file: RunFile, names: Sequence[str], preset: Mapping[str, str] | 
         given = {role: name for role, name in {**preset, **file.field_names}.items() if role in ROLES}
         absent = [name for name in given.values() if name not in names]
         if absent:
-            found = shortened(", ".join(map(repr, names)), _LONGEST_NAMES)
-            raise file.error(None, f"has no column {', '.join(map(repr, absent))}; it has {found}")
+            there = shortened(", ".join(map(repr, names)), _LONGEST_NAMES)
+            raise file.error(None, f"has no column {', '.join(map(repr, absent))}; it has {there}")
         return TableColumns(tuple(names), given)
     free, roles = tuple(dict.fromkeys(names)), {}
     for role in sorted(ROLES, key=lambda role: role not in file.field_names):  # what was said comes first
