@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from searchmark import load_run
-from searchmark.errors import FormatError
+from searchmark.errors import FormatError, UsageError
 from searchmark.runs.answers import SAME_TWICE
 from tests.runs.reading import ANSWERS, FORMATS, SCORES, answers_of, notes_of, on_suite
 
@@ -144,6 +144,18 @@ class TestResponses:
 
 
 class TestQuepidAndMteb:
+    def test_columns_that_a_snapshot_has_must_be_there(self, file) -> None:
+        with pytest.raises(
+            FormatError, match="has no column 'Snapshot Name', 'Query Text', 'Doc ID', 'Doc Position'; it has 'query'"
+        ):
+            load_run(file("run.csv", "query,docid\nq,a\n"), format="quepid")
+        with pytest.raises(FormatError, match="has no column 'sku'; it has 'Snapshot Name'"):
+            load_run(FORMATS / "run-quepid.csv", mapping={"id": "sku"})
+
+    def test_a_role_that_runs_do_not_have(self) -> None:
+        with pytest.raises(UsageError, match=r"mapping: a run has no 'quer'; .* did you mean query"):
+            load_run(FORMATS / "run-hits.csv", mapping={"quer": "x"})
+
     def test_documents_that_were_only_rated_are_no_hits(self) -> None:
         run = load_run(FORMATS / "run-quepid.json")
         assert run.agent == "before"

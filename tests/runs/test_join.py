@@ -98,7 +98,7 @@ def test_what_is_not_a_part_of_one_run_is_refused() -> None:
     other_model = replace(BM25, description={"model": "another"})
     with pytest.raises(Incomparable, match="they differ in agent"):
         joined([one, replace(other, provenance=replace(other.provenance, agent=other_model))])
-    with pytest.raises(UsageError, match="duplicate answer to the case 'c0'"):
+    with pytest.raises(UsageError, match="answer the case 'c0', so they are not parts of one; to hold them against each other"):
         joined([one, one])
 
 

@@ -45,7 +45,7 @@ def _by_position(suite: Suite, run: Run) -> Run:
 def _by_text(suite: Suite, run: Run) -> Run:
     if suite.table.queries is None or (run.queries is None and run.index.keys() <= suite.table.index.keys()):
         return run
-    known = _Asked.by(suite)
+    known = _QueriesOfSuite.by(suite)
     called = {row: known.ids[nfc(case)] for row, case in enumerate(run.case_ids) if nfc(case) in known.ids}
     differing = {row: case for row, case in called.items() if known.contradicts(case, _said(run, row))}
     renumbered = any(_said(run, row) in known.cases for row in differing)
@@ -60,7 +60,7 @@ def _by_text(suite: Suite, run: Run) -> Run:
 
 
 @dataclass(frozen=True)
-class _Asked:
+class _QueriesOfSuite:
     """What the cases of a suite ask: their ids in composed form, their texts by id, and the cases by text."""
 
     ids: Mapping[str, str]
@@ -68,7 +68,7 @@ class _Asked:
     cases: Mapping[str, list[str]]
 
     @classmethod
-    def by(cls, suite: Suite) -> _Asked:
+    def by(cls, suite: Suite) -> _QueriesOfSuite:
         names, queries = suite.table.ids, suite.table.queries or ()
         texts = {case: _plain(text) for case, text in zip(names, queries, strict=True) if text}
         cases: dict[str, list[str]] = {}
@@ -108,7 +108,7 @@ def _renamed(run: Run, joined: Mapping[int, list[str]], apart: Mapping[int, list
     return _noting(run.with_cases(tuple(cases), np.array(answers) if len(cases) > len(run) else None), note)
 
 
-def _noting_differences(run: Run, differing: Mapping[int, str], known: _Asked) -> Run:
+def _noting_differences(run: Run, differing: Mapping[int, str], known: _QueriesOfSuite) -> Run:
     row, case = next(iter(differing.items()))
     asked, meant = (shortened(repr(text), _LONGEST_TEXT) for text in (_said(run, row), known.texts[case]))
     return _noting(run, f"{DIFFERS}: {len(differing)} of {len(run)}; {case!r} has {asked}, and the suite {meant}")

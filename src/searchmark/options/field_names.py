@@ -18,11 +18,20 @@ MAP_HELP = "Name of a field in your files: id=asin, text=a,b (corpus), suite.que
 
 def check_suite_roles(mapping: Mapping[str, str]) -> dict[str, str]:
     """What Python names of a suite: the same roles, each with the name of a field."""
+    return _checked("suite", SUITE_ROLES, mapping)
+
+
+def check_run_roles(mapping: Mapping[str, str]) -> dict[str, str]:
+    """The same of a saved run."""
+    return _checked("run", RUN_ROLES, mapping)
+
+
+def _checked(kind: str, roles: tuple[str, ...], mapping: Mapping[str, str]) -> dict[str, str]:
     for role, name in mapping.items():
-        if role not in SUITE_ROLES:
-            near = get_close_matches(str(role), SUITE_ROLES, 1)
+        if role not in roles:
+            near = get_close_matches(str(role), roles, 1)
             meant = f"; did you mean {near[0]}?" if near else ""
-            raise UsageError(f"mapping: a suite has no {role!r}; it has {', '.join(SUITE_ROLES)}{meant}")
+            raise UsageError(f"mapping: a {kind} has no {role!r}; it has {', '.join(roles)}{meant}")
         if not isinstance(name, str) or not name.strip():
             raise UsageError(f"mapping: {role} is {name!r}, which is not the name of a field")
     return {role: name.strip() for role, name in mapping.items()}

@@ -14,6 +14,7 @@ from pathlib import Path
 from searchmark.errors import FormatError, UsageError
 from searchmark.files.recognised import RUN, refuse_others, telling_what_it_is
 from searchmark.files.store import check_readable, file_name
+from searchmark.options.field_names import check_run_roles
 from searchmark.options.user_paths import user_path
 from searchmark.records import Run, display_names
 from searchmark.runs.detect import FORMATS as FORMATS
@@ -49,7 +50,7 @@ def runs_in(
     name: str | None = None,
 ) -> list[Run]:
     """All runs of a file, of which a name chooses one; where there is one only, that is its name."""
-    file = RunFile(user_path(path), mapping or {}, format is not None)
+    file = RunFile(user_path(path), check_run_roles(mapping or {}), format is not None)
     check_readable(file.path)
     with nullcontext() if file.field_names else telling_what_it_is(file.path, RUN):
         chosen = format or detect(file)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
@@ -19,6 +20,12 @@ def joined(runs: Sequence[Run]) -> Run:
         _refuse_different(first, other)
     if not others:
         return first
+    answered = Counter(case for run in runs for case in run.case_ids)
+    twice = next((case for case, count in answered.items() if count > 1), None)
+    if twice is not None:
+        raise UsageError(
+            f"several files of {first.agent!r} answer the case {twice!r}, so they are not parts of one; {COMPARE_THEM}"
+        )
     asked = [query for run in runs for query in run.queries or (None,) * len(run)]
     return Run.from_answers(
         first.label,

@@ -49,16 +49,16 @@ def written_number(file: RunFile, place: str, text: str, what: str) -> float:
 
 
 def refuse_two_rankings(file: RunFile, case: str, ranks: Sequence[float], ids: Sequence[str]) -> None:
-    """Refuse ranks that begin anew, or that all come twice: put in order, they would shuffle pages or systems into each other."""
+    """Refuse ranks that start again, or that all come twice: put in order, they would shuffle pages or systems into each other."""
     at_rank: dict[float, list[str]] = {}
     for rank, hit in zip(ranks, ids, strict=True):
         if hit not in (others := at_rank.setdefault(rank, [])):
             others.append(hit)
     lowest = min(at_rank, default=0.0)
     steps_back = {later for earlier, later in pairwise(ranks) if later < earlier}
-    anew = steps_back == {lowest} and len(at_rank[lowest]) > 1
+    again = steps_back == {lowest} and len(at_rank[lowest]) > 1
     twice = len(at_rank) > 1 and all(len(hits) > 1 for hits in at_rank.values())
-    if anew or twice:
+    if again or twice:
         first, second = map(_shown, at_rank[lowest][:2])
         raise file.error(
             shortened(case, 60),

@@ -61,7 +61,12 @@ class TableColumns:
 def columns_of(file: RunFile, names: Sequence[str], preset: Mapping[str, str] | None = None) -> TableColumns:
     """What the columns of a table are, by what was said of them and by their names; no column is two things."""
     if preset is not None:
-        return TableColumns(tuple(names), {**preset, **file.field_names})
+        given = {role: name for role, name in {**preset, **file.field_names}.items() if role in ROLES}
+        absent = [name for name in given.values() if name not in names]
+        if absent:
+            there = shortened(", ".join(map(repr, names)), _LONGEST_NAMES)
+            raise file.error(None, f"has no column {', '.join(map(repr, absent))}; it has {there}")
+        return TableColumns(tuple(names), given)
     free, roles = tuple(dict.fromkeys(names)), {}
     for role in sorted(ROLES, key=lambda role: role not in file.field_names):  # what was said comes first
         found = file.column(role, free)
