@@ -46,4 +46,4 @@ def test_a_text_that_is_repeated_is_bounded(tmp_path: Path, monkeypatch: pytest.
         with pytest.raises(FormatError, match="the most that is read of a file of its size"):
             read(path)
     with pytest.raises(FormatError, match="the most that is read of a file of its size"):
-        load_run(path, format="parquet", mapping={"query": "query", "id": "docid"})
+        load_run(path, format="parquet")
