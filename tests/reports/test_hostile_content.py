@@ -20,8 +20,10 @@ from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
 from searchmark import render
+from searchmark.analysis.failure_kinds import FailureKind
 from searchmark.reports import RENDERERS, Report
 from searchmark.reports.audit_formats import audit_pieces
+from searchmark.reports.markdown import _folded
 from searchmark.reports.report import SuiteSummary
 from tests.reports.audits import audit_with
 from tests.reports.hostile import ATTACKS, MEASURES, hostile_comparison, hostile_report
@@ -192,6 +194,16 @@ def test_the_check_of_a_format_fails_once_nothing_is_quoted(name: str, monkeypat
     RENDERERS[name].load()
     without_quoting(monkeypatch)
     assert not all(stays_text(name, attack) for attack in ATTACKS.values())
+
+
+def test_what_an_agent_printed_does_not_leave_its_place_in_markdown() -> None:
+    """A line of blanks ends HTML in Markdown, and GitHub makes links of what is between tags, too."""
+    attack = "a\n \n\n\t\n# @all [x](http://e.x)"
+    lines = list(_folded(FailureKind("error", attack, (attack,), attack, attack)))
+    begin, end = lines.index("<pre>"), lines.index("</pre>")
+    assert all(line.strip(" \t") for line in lines[:end])
+    assert not re.search(r"@all|http://", "".join(lines[:begin]))
+    assert {token.type for token in MarkdownIt("commonmark").parse("\n".join(lines))} == {"html_block"}
 
 
 def without_quoting(monkeypatch: pytest.MonkeyPatch) -> None:

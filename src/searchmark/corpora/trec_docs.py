@@ -30,7 +30,7 @@ _TITLES = ("title", "headline", "head", "ti", "hl")
 _TEXTS = ("text", "abstract", "body", "content")
 _HEADER = "dochdr"
 _HEADER_TAG = re.compile(rf"<(/?){_HEADER}>", re.IGNORECASE)
-_PAGE_TITLE = re.compile(r"<title\b[^<>]*>([^<]*)</title>", re.IGNORECASE)
+_PAGE_TITLE = re.compile(r"<title\b[^<>]*+>([^<]*+)</title>", re.IGNORECASE)
 _BLANKS = re.compile(r"[ \t]+")
 
 

@@ -8,8 +8,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from searchmark.errors import FormatError, UsageError
-from searchmark.files.packed import packing_of
-from searchmark.files.store import open_stored
 
 if TYPE_CHECKING:
     import apsw
@@ -36,7 +34,6 @@ def open_to_read(path: Path) -> apsw.Connection:
     """A connection to a file that may be a stranger's: nothing is written, and nothing that it defines is run."""
     import apsw
 
-    _refuse_packed(path)
     # Without its log a file is as it will be, and SQLite need not lock it or write beside it.
     logged = any(_is_there(path, Path(f"{path}{ending}")) for ending in ("-wal", "-journal"))
     address = f"{path.absolute().as_uri()}?mode=ro{'' if logged else '&immutable=1'}"
@@ -53,13 +50,6 @@ def open_to_read(path: Path) -> apsw.Connection:
     connection.limit(apsw.SQLITE_LIMIT_ATTACHED, 0)
     connection.authorizer = _only_reading
     return connection
-
-
-def _refuse_packed(path: Path) -> None:
-    with open_stored(path) as file:
-        packing = packing_of(file.peek(4))
-    if packing is not None:
-        raise FormatError(path, None, f"is a database packed by {packing}; unpack it first")
 
 
 def _is_there(path: Path, log: Path) -> bool:

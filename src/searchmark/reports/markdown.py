@@ -15,7 +15,7 @@ from searchmark.reports.failure_kinds import kind_lines, kind_sentence
 from searchmark.reports.finding_layout import case_names, reason_and_remedy
 from searchmark.reports.history_layout import history_lines
 from searchmark.reports.outcome import first_sentence
-from searchmark.reports.quoting import LONGEST_SENTENCE, markdown_line, markdown_text, without_commands, xml_text
+from searchmark.reports.quoting import LONGEST_SENTENCE, html_in_markdown, markdown_line, markdown_text, without_commands, xml_text
 from searchmark.reports.report import Report
 from searchmark.reports.usage_layout import usage_table, usages_table
 from searchmark.reports.vector_layout import ann_table, anns_table, stabilities_table, stability_table, vector_lines
@@ -124,13 +124,13 @@ def _failed(report: Report, name: str) -> Iterator[str]:
 def _folded(kind: FailureKind) -> Iterator[str]:
     """A kind of failure, with what is known of where it arose below a line that unfolds it."""
     lines = list(kind_lines(kind))
-    said = without_commands(xml_text(shortened(kind_sentence(kind), LONGEST_SENTENCE)))
+    said = html_in_markdown(shortened(kind_sentence(kind), LONGEST_SENTENCE))
     if not lines:
         yield from (markdown_line(kind_sentence(kind), LONGEST_SENTENCE), "")
         return
     yield f"<details><summary>{said}</summary>"
-    yield "<pre>"  # what is in it is no Markdown until a line is empty
-    yield from (without_commands(xml_text(line)) or " " for line in lines)
+    yield "<pre>"  # what is in it is no Markdown until a line is empty, or has blanks alone
+    yield from (without_commands(xml_text(line)) if line.strip() else "&nbsp;" for line in lines)
     yield from ("</pre>", "</details>", "")
 
 

@@ -94,6 +94,11 @@ def xml_text(text: str) -> str:
     return visible(text).translate(_XML)
 
 
+def html_in_markdown(text: str) -> str:
+    """The text for an HTML element in Markdown, of which GitHub makes links and mentions, too."""
+    return _LINKED.sub(_BREAK, visible(text)).replace("::", f":{_BREAK}:").translate(_XML)
+
+
 def csv_text(text: str) -> str:
     """The text for a CSV cell: behind an apostrophe where a spreadsheet or a CI system would obey it.
 
