@@ -66,7 +66,7 @@ def test_some_hits_that_do_not_exist_are_told_with_their_share() -> None:
 
 @pytest.mark.parametrize(
     ("hit", "words"),
-    [("docs/{}", "the prefix 'docs/' left out"), ("x{}", None), ("./docs/{}", "the prefix 'docs/' left out")],
+    [("docs/{}", "the prefix 'docs/' left out"), ("x{}", None), ("./docs/{}", "the prefix './docs/' left out")],
 )
 def test_without_a_corpus_a_change_by_which_hits_are_judged_is_told(hit: str, words: str | None) -> None:
     said, outcome = found({f"c{row}": tuple(map(hit.format, PAGES)) for row in range(3)}, corpus=False)

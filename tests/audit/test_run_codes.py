@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from searchmark.findings import run_kinds
+from searchmark.findings import run_kinds, vector_kinds
 from tests.audit.mutations.runs import FOUND, agent, asked, codes, compared
 
-RUN_CODES = {kind.code for kind in run_kinds.KINDS}
+RUN_CODES = {kind.code for kind in (*run_kinds.KINDS, *vector_kinds.KINDS)}
 
 
 @pytest.mark.parametrize("code", sorted(RUN_CODES))

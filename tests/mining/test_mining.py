@@ -418,7 +418,7 @@ class TestCommandLine:
             (["--repo", "{odd}", "--output", "x.json", "--exclude", "*"], 5, "there is nothing to ask"),
             (["--repo", "{odd}", "--output", "{here}"], 4, "it is a folder"),
             (["--repo", "{odd}", "--output", "/proc/nowhere/x.json"], 4, "cannot be written"),
-            (["--repo", "{odd}", "--output", "x.json", "--query", "llm"], 4, "needs a section 'dataset.rewriter'"),
+            (["--repo", "{odd}", "--output", "x.json", "--query", "llm"], 4, "needs 'dataset.rewriter' with a model in the config"),
             (["--repo", "{odd}", "--repo", "b={odd}", "--explain", "HEAD"], 4, "name one --repo"),
         ],
     )

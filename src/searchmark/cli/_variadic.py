@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import click
 
 from searchmark.cli._options import SectionedCommand
-from searchmark.runs import named_path
 
 
 class VariadicCommand(SectionedCommand):
@@ -28,25 +29,28 @@ class VariadicBesideSuite(SectionedCommand):
 
 
 class VariadicBesideCase(SectionedCommand):
-    """A command whose option ``--run`` may be followed by any number of values, and that takes a suite and a case as arguments.
+    """A command whose option ``--run`` may be followed by any number of files, and that takes a suite and a case as arguments.
 
     In ``suite.yaml --run a.run other`` the last word is a run if there is such a file, and else the case.
     """
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         options, too_many, _ = self.make_parser(ctx).parse_args(list(args))
-        spread_out = spread(args, "--run")
-        return super().parse_args(ctx, spread_out if too_many or self._is_run(ctx, options.get("case"), spread_out) else args)
-
-    def _is_run(self, ctx: click.Context, case: object, spread_out: list[str]) -> bool:
-
-        if not isinstance(case, str) or not named_path(case)[1].exists():
-            return False
-        return isinstance(self.make_parser(ctx).parse_args(list(spread_out))[0].get("suite_path"), str)
+        case, spread_out = options.get("case"), args
+        if too_many or (isinstance(case, str) and _is_run(case)):
+            spread_out = spread(args, "--run", _is_run)
+        has_suite = isinstance(self.make_parser(ctx).parse_args(list(spread_out))[0].get("suite_path"), str)
+        return super().parse_args(ctx, spread_out if has_suite else args)
 
 
-def spread(args: list[str], option: str) -> list[str]:
-    """Repeat the option before each value that follows it, up to the next option."""
+def _is_run(word: str) -> bool:
+    from searchmark.runs import named_path
+
+    return named_path(word)[1].exists()
+
+
+def spread(args: list[str], option: str, is_value: Callable[[str], bool] = lambda _: True) -> list[str]:
+    """Repeat the option before each value that follows it, up to the next option; the first word is a value in any case."""
     spread_out: list[str] = []
     inside = False
     for position, argument in enumerate(args):
@@ -54,7 +58,7 @@ def spread(args: list[str], option: str) -> list[str]:
             inside = True
             if position + 1 == len(args) or args[position + 1].startswith("-"):
                 spread_out.append(argument)  # click says what is missing
-        elif inside and not argument.startswith("-"):
+        elif inside and not argument.startswith("-") and (args[position - 1] == option or is_value(argument)):
             spread_out += [option, argument]
         else:
             inside = False

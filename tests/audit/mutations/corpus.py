@@ -113,6 +113,9 @@ MUTATIONS: dict[str, Mutation] = {
     "duplicated-targets": _copied,
     "ambiguous-targets": _said_twice,
     "deprecated-targets": lambda clean: _with_fields(clean, status="archived").subject(),
+    "no-pattern-fits": lambda clean: clean.with_cases(
+        replace(case, judgments=(Judgment("nothing*", "glob"),)) for case in clean.cases
+    ).subject(),
     "patterns-without-match": lambda clean: _with_judgments(clean, Judgment("nothing*", "glob")).subject(),
     "patterns-in-other-case": lambda clean: _with_judgments(clean, Judgment("D000?", "glob")).subject(),
     "broad-patterns": lambda clean: _with_judgments(clean, Judgment("d0[0-7]*", "glob")).subject(),

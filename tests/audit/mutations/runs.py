@@ -123,14 +123,20 @@ def _hits(*hits: Hit) -> Callable[[], Report]:
     return asked().answering(1, hits=hits).report
 
 
-def _with_hits(prefix: str, instead: str = "d") -> Asked:
-    """All hits under other ids."""
+def _with_hits(prefix: str, instead: str = "d", cases: int | None = None) -> Asked:
+    """All hits under other ids, or those of the first cases."""
     one = asked()
     changed = (
         replace(answer, hits=tuple(replace(hit, id=prefix + hit.id.replace("d", instead)) for hit in answer.hits))
-        for answer in one.answers
+        for answer in one.answers[:cases]
     )
-    return replace(one, answers=tuple(changed))
+    return replace(one, answers=(*changed, *one.answers[len(one.answers) if cases is None else cases :]))
+
+
+def _with_grades_of_0() -> Asked:
+    one = asked()
+    cases = (replace(case, judgments=tuple(replace(each, grade=0) for each in case.judgments)) for case in one.suite.cases)
+    return replace(one, suite=Suite.from_cases(one.suite.name, cases))
 
 
 def _two_snapshots() -> Report:
@@ -165,6 +171,8 @@ REPORTS: dict[str, Callable[[], Report]] = {
     "not-comparable": lambda: compared(agent(), agent("weak").knowing(corpora={"c": "another"})),
     "all-hits-invalid": lambda: _with_hits("docs/").report(),
     "hits-in-other-spelling": lambda: build_report(_unchecked(_with_hits("docs/"))),
+    "some-hits-in-other-spelling": lambda: build_report(_unchecked(_with_hits("docs/", cases=6))),
+    "nothing-relevant": lambda: _with_grades_of_0().report(),
     "no-hit-judged": lambda: build_report(_unchecked(_with_hits("", "elsewhere-"))),
     "failures": asked().answering(1, status="error", hits=(), details=AnswerDetails(failure="crash")).report,
     "repeat-failures": asked().detailed(AnswerDetails(repeat_failure="slow", repeat_failures=1), AnswerDetails()).report,
