@@ -51,14 +51,16 @@ def test_a_suite_for_ci_reads_no_baseline_elsewhere(tmp_path: Path) -> None:
 
 
 GREAT = "schema_version: 1\nagent: great.py:search\ngates: {baseline: base.json}\ncases:\n" + "".join(
-    f"  - {{id: c{n}, query: word{n}, documents: [{{id: d{n}, text: word}}], judgments: [{{target: d{n}}}]}}\n" for n in range(20)
+    f"  - {{id: c{n}, query: word{n}, documents: [{{id: d{n}, text: word}}, {{id: x{n}, text: other}}], "
+    f"judgments: [{{target: d{n}}}]}}\n"
+    for n in range(20)
 )
 AGAINST = "gate[nDCG@10 against baseline (no evidence of harm)]"
 
 
 def test_a_baseline_alone_is_a_gate(tmp_path: Path) -> None:
     shop(tmp_path, GREAT)
-    (tmp_path / "great.py").write_text("def search(query, k): return ['x']\n")
+    (tmp_path / "great.py").write_text("def search(query, k): return [query.replace('word', 'x')]\n")
     missing = run_pytest(tmp_path)
     assert (missing.code, missing.outcomes[AGAINST]) == (1, "failure")
     (tmp_path / "base.json").write_text(json.dumps({f"c{n}": [f"d{n}"] for n in range(20)}))
@@ -76,14 +78,14 @@ def test_files(searchmark):
 
 def test_worse(searchmark):
     with pytest.raises(AssertionError, match="REGRESSED"):
-        searchmark.assert_search("great.py:nothing", "search.searchmark.yaml", {}, baseline="base.json")
+        searchmark.assert_search("great.py:worse", "search.searchmark.yaml", {}, baseline="base.json")
 """
 
 
 def test_paths_of_the_fixture_are_from_the_folder_of_the_test_on(tmp_path: Path) -> None:
     below = shop(tmp_path / "below", GREAT)
     (below / "base.json").write_text(json.dumps({f"c{n}": [f"d{n}"] for n in range(20)}))
-    code = "def search(query, k): return [query.replace('word', 'd')]\ndef nothing(query, k): return []\n"
+    code = "def search(query, k): return [query.replace('word', 'd')]\ndef worse(query, k): return [query.replace('word', 'x')]\n"
     (below / "great.py").write_text(code)
     (below / "test_it.py").write_text(RELATIVE)
     done = run_pytest(tmp_path, "below/test_it.py")

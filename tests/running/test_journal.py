@@ -40,7 +40,7 @@ def rewritten(content):
 
 class Rival:
     def initialize(self, corpus): pass
-    def retrieve(self, query, k): return ["f1.txt"]
+    def retrieve(self, query, k): return [f"f{sum(query.encode()) % 2 + 1}.txt"]
     def close(self):
         path = Path(".searchmark/suite.Fixed.jsonl").resolve()
         CHANGE

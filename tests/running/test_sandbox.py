@@ -195,7 +195,8 @@ def waited_for(condition: Any) -> bool:
 def test_a_variable_that_was_withheld_is_named_by_the_error(lair: Lair) -> None:
     done = lair.run("NeedsKey")
     assert done.returncode == 4
-    assert "KeyError: 'SPY_TOKEN'; SPY_TOKEN was withheld from the agent: pass it with --pass-env SPY_TOKEN" in done.stderr
+    assert "KeyError: 'SPY_TOKEN'" in done.stderr
+    assert "SPY_TOKEN was withheld from the agent: pass it with --pass-env SPY_TOKEN" in done.stderr
     assert lair.run("NeedsKey", "--pass-env", "SPY_TOKEN").returncode == 0
 
 

@@ -63,7 +63,7 @@ class Gradings:
         if not self._unknown:
             return
         counted = [f"{shortened(word, 40)!r} ({count}×)" for word, count in self._unknown.most_common()]
-        words = [shortened(word, 20) for word, _ in self._unknown.most_common(4)]
+        words = [shortened(" ".join(word.split()), 20) for word, _ in self._unknown.most_common(4)]
         meant = f"--grades {','.join(f'{word}={worth}' for word, worth in ESCI.items())}"
         if not self._unknown.keys() <= ESCI.keys():
             more = ",…" if len(self._unknown) > len(words) else ""
