@@ -91,7 +91,8 @@ def test_reproduces_the_official_output(
             ours = whole(column) if query == "all" else column[suite.table.index[query]]
             assert ours == pytest.approx(value, abs=5.0001e-5), (theirs, query)
             compared += 1
-    assert scores.mean(f"GMAP(rel={rel})") == pytest.approx(expected["gm_map", "all"], abs=5.0001e-5)
+    if output != "out.test.meas_params":  # which was made without gm_map
+        assert scores.mean(f"GMAP(rel={rel})") == pytest.approx(expected["gm_map", "all"], abs=5.0001e-5)
     assert compared >= 27  # out.test, the shortest, shares 27 lines with us
 
 
