@@ -7,6 +7,7 @@ import json
 import re
 import shlex
 import shutil
+import subprocess
 from pathlib import Path
 
 import jsonschema
@@ -37,11 +38,10 @@ from tests.generated_docs import (
     reports_page,
     schema_text,
 )
+from tests.printed import ShownCommand, first_difference, shown_commands
 
-PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 _PYTHON = re.compile(r"```python\n(.*?)```", re.DOTALL)
-# A command, whatever it is shown to print, and the exit code if the docs ask for it.
-_COMMAND = re.compile(r"^\$ searchmark (.*)$(?:\n(?!\$ |```).*)*(?:\n\$ echo \$\?\n(\d+))?", re.MULTILINE)
 _LINK = re.compile(r"\]\((?!https?://|#)([^)#]+)")
 
 
@@ -56,24 +56,46 @@ def workplace(tmp_path: Path, monkeypatch) -> Path:
 
 
 HEAVY = {"gates.md", "modes.md", "running.md"}  # pages whose examples run many agents
+# What a reader does once, with a network or for long; the Makefile's own targets are tested by being used.
+NOT_RUN = ("git clone ", "cd ", "make ", "pip install ", "pytest ")
 
 
-def snippets(pattern: re.Pattern[str]) -> list[object]:
+def pages() -> list[object]:
+    return [pytest.param(page, id=page.stem, marks=[pytest.mark.slow] if page.name in HEAVY else []) for page in PAGES]
+
+
+def snippets() -> list[object]:
     return [
-        pytest.param(*found.groups(), id=f"{page.name}-{number}", marks=[pytest.mark.slow] if page.name in HEAVY else [])
+        pytest.param(code, id=f"{page.name}-{number}", marks=[pytest.mark.slow] if page.name in HEAVY else [])
         for page in PAGES
-        for number, found in enumerate(pattern.finditer(page.read_text()), 1)
+        for number, code in enumerate(_PYTHON.findall(page.read_text()), 1)
     ]
 
 
-@pytest.mark.parametrize("code", snippets(_PYTHON))
+@pytest.mark.parametrize("code", snippets())
 def test_python_examples_run(workplace: Path, code: str) -> None:
     exec(compile(code, "example", "exec"), {"__name__": "example"})  # noqa: S102  # our own docs
 
 
-@pytest.mark.parametrize(("arguments", "code"), snippets(_COMMAND))
-def test_commands_run_and_exit_as_the_docs_say(workplace: Path, arguments: str, code: str | None) -> None:
-    assert main(shlex.split(arguments)) == int(code or 0)
+@pytest.mark.parametrize("page", pages())
+def test_commands_print_what_the_docs_show(workplace: Path, page: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """All commands of a page, one after the other in one folder, as a reader types them."""
+    for command in shown_commands(page.read_text()):
+        if command.text.startswith(NOT_RUN):
+            continue
+        code, *streams = run_here(command, capsys)
+        assert code == command.code, (command.text, streams)
+        difference = first_difference(command.lines, *streams)
+        assert difference is None, f"{command.text}\nis shown with: {difference}\nand prints:\n{streams[0]}{streams[1]}"
+
+
+def run_here(command: ShownCommand, capsys: pytest.CaptureFixture[str]) -> tuple[int, str, str]:
+    if command.is_ours:
+        capsys.readouterr()
+        code = main(shlex.split(command.text)[1:])
+        return (code, *capsys.readouterr())
+    done = subprocess.run(["bash", "-c", command.text], capture_output=True, text=True, check=False)
+    return done.returncode, done.stdout, done.stderr
 
 
 def test_help_texts_are_current() -> None:
