@@ -9,7 +9,7 @@ READY := $(VENV)/ready
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help models-env servers-env demo test test-oldest test-models test-browser test-servers test-semantic-real test-slow test-hostile test-install check format bench soak docs lock dist clean
+.PHONY: help models-env servers-env demo test test-oldest test-models test-browser test-servers test-semantic-real test-slow test-hostile test-install check format bench soak docs site lock dist clean
 
 help:  ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /  make \1	/' | expand -t 18
@@ -107,6 +107,13 @@ format: $(READY)  ## format, and apply safe lint fixes
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
+site: $(READY)  ## build the documentation as a site, site-output/html/index.html; fails on a link that leads nowhere
+	rm -rf site-output
+	$(BIN)/python site/stage.py site-output/pages
+	$(PYTHON) -m venv $(VENV)-site
+	$(UV_INSTALL) --python $(VENV)-site/bin/python -r locks/site.txt
+	$(VENV)-site/bin/zensical build --strict --clean -f mkdocs.yml
+
 docs: $(READY)  ## regenerate the generated parts of the docs
 	$(BIN)/python -m tests.generated_docs
 
@@ -155,6 +162,7 @@ lock: $(READY)  ## renew the locked versions and hashes (LOCK_OPTIONS=--upgrade 
 	$(LOCK) pyproject.toml --group dev --group servers -c locks/dev.txt -o locks/servers.txt
 	$(LOCK) pyproject.toml --group dev --group models --extra transformers -c locks/dev.txt -o locks/models.txt
 	$(LOCK) pyproject.toml -c locks/dev.txt -o locks/runtime.txt
+	$(LOCK) --group site -o locks/site.txt
 	$(LOCK) --group build --group release -c locks/dev.txt -o locks/release.txt
 
 # The parts are those of an environment that holds the package and what it needs, and nothing else.
@@ -170,4 +178,4 @@ dist: $(READY)  ## build wheel and source archive into dist/, with the list of a
 	  -o dist/searchmark.cdx.json $(VENV)-package/bin/python
 
 clean:  ## remove the virtual environment and everything generated
-	rm -rf $(VENV) $(VENV)-oldest $(VENV)-models $(VENV)-browser $(VENV)-servers tests/servers/node_modules $(VENV)-release $(VENV)-package dist demo-output benchmarks/data .mypy_cache .pytest_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) $(VENV)-oldest $(VENV)-models $(VENV)-browser $(VENV)-servers tests/servers/node_modules $(VENV)-release $(VENV)-package $(VENV)-site dist demo-output site-output .cache benchmarks/data .mypy_cache .pytest_cache .ruff_cache .hypothesis
