@@ -20,7 +20,7 @@ from searchmark.options.user_paths import user_path
 from searchmark.records import Suite
 from searchmark.suites.checks import check_metadata
 from searchmark.suites.detect import FORMATS, detect
-from searchmark.suites.source import Source
+from searchmark.suites.source import Source, Topics
 
 if TYPE_CHECKING:
     from searchmark.suites.native import SuiteSetup
@@ -55,7 +55,7 @@ def load_suite_with_setup(
     """Read a suite, and what its header says about testing it; only native suites have one."""
     source = Source(user_path(path), field_names=check_suite_roles(mapping or {}), grades=check_grade_words(grades or {}))
     check_readable(source.path)
-    return _with_setup(source, format, None if topics is None else user_path(topics))
+    return _with_setup(source, format, topics)
 
 
 def read_suite(source: Source, format: str | None = None, topics: str | PathLike[str] | None = None) -> Suite:  # noqa: A002  # as above
@@ -67,18 +67,21 @@ def _with_setup(source: Source, wanted: str | None, topics: str | PathLike[str] 
     from searchmark.suites.native import NO_SETUP, read_native_with_setup
     from searchmark.suites.table import refuse_unused
 
+    asked = None if topics is None else Topics(user_path(topics), source.field_names)
+    if asked is not None:
+        source = replace(source, field_names={})  # with topics, queries and what is known of them are there
     with collector_paused():
         with telling_what_it_is(source.path, SUITE):  # of a file that has a format, its reader knows what is wrong
             chosen = wanted or detect(source)
         refuse_unused(chosen, source)
-        native = chosen == "native" and topics is None
-        suite, setup = read_native_with_setup(source) if native else (_read(source, chosen, topics), NO_SETUP)
+        native = chosen == "native" and asked is None
+        suite, setup = read_native_with_setup(source) if native else (_read(source, chosen, asked), NO_SETUP)
     check_metadata(source.path, suite.metadata)
     files = tuple(Path(path).absolute() for path in (source.path, topics) if path is not None)
     return replace(suite, files=files), setup
 
 
-def _read(source: Source, chosen: str, topics: str | PathLike[str] | None) -> Suite:
+def _read(source: Source, chosen: str, topics: Topics | None) -> Suite:
     if chosen not in FORMATS:
         raise UsageError(f"there is no suite format {chosen!r}; the formats are {', '.join(FORMATS)}")
     if chosen == "qrels":
@@ -92,7 +95,11 @@ def _read(source: Source, chosen: str, topics: str | PathLike[str] | None) -> Su
     if chosen == "labels":
         from searchmark.suites.labels import read_labels
 
-        return read_labels(source, None if topics is None else Path(topics))
+        if topics is not None and topics.field_names:
+            raise UsageError(
+                f"{topics.path}: --map names a field of the suite, but lists of queries for labels have id, query and type"
+            )
+        return read_labels(source, None if topics is None else topics.path)
     if topics is not None:
         raise UsageError(f"{source.path} carries its own queries; topics belong to TREC qrels and to labels")
     return _reader(chosen)(source)

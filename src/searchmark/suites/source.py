@@ -32,6 +32,14 @@ def folder_name(folder: Path) -> str:
     return folder.name if folder.name not in ("", "..") else folder.resolve().name
 
 
+@dataclass(frozen=True)
+class Topics:
+    """The file that holds the queries of judgments, and what it calls its fields."""
+
+    path: Path
+    field_names: Mapping[str, str]
+
+
 @dataclass(frozen=True, eq=False)
 class Source:
     """One file or folder that a suite is read from."""

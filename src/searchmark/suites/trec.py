@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import os
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from itertools import chain
 from os import PathLike
 from pathlib import Path
+from types import MappingProxyType
 
 import numpy as np
 
-from searchmark.errors import FormatError
+from searchmark.errors import FormatError, UsageError
 from searchmark.files.entities import unescaped
 from searchmark.files.recognised import TOPICS, telling_what_it_is
 from searchmark.files.store import BOM, inner_stem, read_bytes, write_text
@@ -20,8 +22,10 @@ from searchmark.records.id_columns import pair_keys
 from searchmark.suites.checks import check_fields
 from searchmark.suites.diversity_qrels import read_aspects
 from searchmark.suites.losses import losses, refuse_blanks
-from searchmark.suites.source import Source
+from searchmark.suites.source import Source, Topics
 
+# What JSON lines call the id, the query and the category of a topic.
+_TOPIC_FIELDS = {"case": ("_id", "id", "query_id"), "query": ("query", "text", "title"), "category": ("category",)}
 _TOP = re.compile(r"<top\b[^<>]{0,500}>", re.IGNORECASE)
 _TOPIC = re.compile(r"<topic\b([^<>]{0,500})>", re.IGNORECASE)
 _NUMBER = re.compile(r"<num(?:ber)?>([^<]*)", re.IGNORECASE)
@@ -32,7 +36,7 @@ _CDATA = re.compile(r"<!\[CDATA\[|\]\]>")
 _HEADERS = {("id", "query"), ("qid", "query"), ("query_id", "query"), ("query-id", "query"), ("qid", "text"), ("id", "text")}
 
 
-def read_qrels(path: str | PathLike[str], topics: str | PathLike[str] | None = None) -> Suite:
+def read_qrels(path: str | PathLike[str], topics: Topics | None = None) -> Suite:
     """Every query of the qrels is a case; a document judged twice is refused, as trec_eval does.
 
     Where documents repeat with different second columns, these are aspects of the query, however late in the file.
@@ -50,7 +54,7 @@ def read_qrels(path: str | PathLike[str], topics: str | PathLike[str] | None = N
     return _with_topics(path, table.queries, JudgmentTable(starts, targets, grades.astype(np.int64, copy=False)), topics)
 
 
-def read_diversity_qrels(path: str | PathLike[str], topics: str | PathLike[str] | None = None) -> Suite:
+def read_diversity_qrels(path: str | PathLike[str], topics: Topics | None = None) -> Suite:
     """The same, where the second column is an aspect of the query."""
     return _with_topics(Path(path), *read_aspects(path), topics)
 
@@ -60,14 +64,14 @@ def _has_aspects(path: Path) -> bool:
     return len(set(rows)) == len(rows)
 
 
-def _with_topics(path: Path, queries: tuple[str, ...], judgments: JudgmentTable, topics: str | PathLike[str] | None) -> Suite:
+def _with_topics(path: Path, queries: tuple[str, ...], judgments: JudgmentTable, topics: Topics | None) -> Suite:
     if topics is None:
         return Suite(inner_stem(path), CaseTable(queries), judgments)
-    known = read_topics(topics)
+    known = read_topics(topics.path, topics.field_names)
     heads = Suite.from_cases(inner_stem(path), [known.get(query) or Case(query) for query in queries])
     unanswerable = heads.table.unanswerable
     if unanswerable is not None and (unanswerable[judgments.case] & (judgments.grades > 0)).any():
-        raise FormatError(topics, None, "marks a case unanswerable that has a relevant target")
+        raise FormatError(topics.path, None, "marks a case unanswerable that has a relevant target")
     without = known.keys() - set(queries)
     # A case that nobody can answer needs no judgments to be a case.
     silent = [case for case in known.values() if case.unanswerable and case.id in without]
@@ -96,18 +100,22 @@ def _line_of_row(path: Path, row: int) -> int:
     return numbers[row]
 
 
-def read_topics(path: str | PathLike[str]) -> dict[str, Case]:
-    """Cases without judgments by id.
+def read_topics(path: str | PathLike[str], field_names: Mapping[str, str] = MappingProxyType({})) -> dict[str, Case]:
+    """Cases without judgments by id; ``field_names`` says what JSONL calls a case, a query or a category.
 
     Classic ``<top>`` blocks (the title counts), ``<topic number="1">`` elements with a ``<query>`` or
     ``<title>``, lines of id, tab, text, or JSONL with ``id``, ``query`` and whatever else is known of a case.
     """
     with telling_what_it_is(path, TOPICS):
-        return _topics(path)
+        return _topics(path, field_names)
 
 
-def _topics(path: str | PathLike[str]) -> dict[str, Case]:
-    source = Source(Path(path), pipe=True)
+def _topics(path: str | PathLike[str], field_names: Mapping[str, str]) -> dict[str, Case]:
+    source = Source(Path(path), pipe=True, field_names=field_names)
+    if field_names and not source.by_line:
+        raise UsageError(f"{os.fspath(path)}: --map names a field of the suite, but only topics in JSON lines have such")
+    if unknown := field_names.keys() - _TOPIC_FIELDS.keys():
+        raise UsageError(f"{os.fspath(path)}: --map names suite.{min(unknown)}, but topics have case, query and category")
     if source.by_line:
         topics = _from_entries(source)
     elif blocks := _blocks(path, source.text, _TOP, "top"):
@@ -125,15 +133,18 @@ def _topics(path: str | PathLike[str]) -> dict[str, Case]:
 
 def _from_entries(source: Source) -> dict[str, Case]:
     topics: dict[str, Case] = {}
+    ids, queries, category = (
+        (source.field_names[role],) if role in source.field_names else names for role, names in _TOPIC_FIELDS.items()
+    )
     for entry in source.entries():
         case = Case(
-            id=entry.text("_id", "id", "query_id"),
-            query=entry.text("query", "text", "title"),
-            category=entry.maybe_text("category"),
+            id=entry.text(*ids),
+            query=entry.text(*queries),
+            category=entry.maybe_text(*category),
             tags=tuple(entry.texts("tags")),
             origin=entry.maybe_text("origin"),
             unanswerable=entry.values.get("unanswerable") is True,
-            fields=entry.rest("_id", "id", "query_id", "query", "text", "title", "category", "tags", "origin", "unanswerable"),
+            fields=entry.rest(*ids, *queries, *category, "tags", "origin", "unanswerable"),
         )
         check_fields(source.path, entry.place, case.fields)
         _add(source.path, entry.place, topics, case)
