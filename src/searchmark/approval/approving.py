@@ -21,6 +21,7 @@ from searchmark.files.text_encoding import strict_text
 from searchmark.options.user_paths import user_path
 from searchmark.records import Case, Run, Suite
 from searchmark.suites import read_suite
+from searchmark.suites.builtin import refuse_change
 from searchmark.suites.detect import detect
 from searchmark.suites.native import APPROVALS
 from searchmark.suites.source import Source, as_text
@@ -44,6 +45,7 @@ def approve(
     Every change is decided on before anything is written. The file is changed in place, in the lines that change and no
     others, and not at all if it was changed by others meanwhile. Without ``write`` all but that is done.
     """
+    refuse_change(path)
     path = user_path(path)
     _refuse_format(path, format)
     if write:

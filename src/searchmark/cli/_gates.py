@@ -79,7 +79,7 @@ class GateAgainst(GateChoice):
         """Where looks are counted, if something counts them."""
         from searchmark.gates.reading import look_book
 
-        return look_book(config.gates, rules, Path(baseline_file(config, self.against)))
+        return look_book(config.gates, rules, looked_at(config, self.against))
 
 
 @dataclass(frozen=True)
@@ -94,6 +94,13 @@ class GateOutcome(GateAgainst):
 def baseline_file(config: Config, against: str | None) -> str:
     """Where the baseline is kept."""
     return against or config.gates.baseline or str(default_baseline(config))
+
+
+def looked_at(config: Config, against: str | None = None) -> Path:
+    """The file beside which looks are counted: the baseline, or for that of a built-in suite one of that name here."""
+    if against is None and config.builtin is not None:
+        return Path(f"{config.builtin.name}-baseline.jsonl")
+    return Path(baseline_file(config, against))
 
 
 def default_baseline(config: Config) -> Path:

@@ -14,7 +14,7 @@ import click
 
 from searchmark.cli._options import PREFIX, Command, option, variable_of, with_options
 from searchmark.cli._output import detail
-from searchmark.config import Config, DatasetConfig, load_config
+from searchmark.config import Config, DatasetConfig, load_config, with_builtin
 from searchmark.errors import FormatError, UsageError
 from searchmark.measures.grammar import AnyMeasure, measures_named
 from searchmark.options.archive_options import ArchiveOptions
@@ -29,6 +29,8 @@ from searchmark.records.shown import counted
 from searchmark.runs import FORMATS as RUN_FORMATS
 from searchmark.runs import named_path, runs_in
 from searchmark.suites import load_suite_with_setup
+from searchmark.suites.builtin import PREFIX as BUILTIN
+from searchmark.suites.builtin import builtin_suite
 from searchmark.suites.detect import FORMATS as SUITE_FORMATS
 
 if TYPE_CHECKING:
@@ -36,6 +38,7 @@ if TYPE_CHECKING:
     from searchmark.reports.file_names import ReportFile
     from searchmark.suites.native import SuiteSetup
 
+SUITE_HELP = f"Suite, in any of the formats that --format lists, or {BUILTIN}NAME, which 'searchmark suites' lists."
 NEARLY = 0.85  # alike enough to be a mistake in typing, as difflib counts
 
 
@@ -117,7 +120,7 @@ def refuse_several_agents(runs: Sequence[Run], suite: str, paths: Sequence[str])
 class SuiteChoice:
     """Which suite."""
 
-    path: Annotated[str, Option("Suite, in any of the formats that --format lists.", ("--gold-set", "--suite"), "SUITE")]
+    path: Annotated[str, Option(SUITE_HELP, ("--gold-set", "--suite"), "SUITE")]
     format: Annotated[str | None, Option("Format of the suite.", default="detected", choices=tuple(SUITE_FORMATS))] = None
     topics: Annotated[str | None, Option("Query texts for TREC qrels or labels.", metavar="FILE")] = None
     grades: Annotated[str | None, Option(GRADES_HELP, metavar="WORD=NUMBER,...")] = None
@@ -131,6 +134,21 @@ class SuiteChoice:
         detail(f"suite: {self.path}{f' with {self.topics}' if self.topics else ''}, {judged}")
         return suite, setup
 
+    @property
+    def file(self) -> Path:
+        """Where its cases are."""
+        builtin = builtin_suite(self.path)
+        return Path(self.path) if builtin is None else builtin.file
+
+    def applied(self, config: Config) -> Config:
+        """The config that applies to it: a built-in suite brings its own sections along."""
+        builtin = builtin_suite(self.path)
+        if builtin is None:
+            return config
+        applied = with_builtin(builtin, config)
+        detail(f"built-in suite: {builtin.name}, agents: {', '.join(applied.listed_agents) or 'none'}")
+        return applied
+
 
 @dataclass(frozen=True)
 class NamedSuite:
@@ -139,7 +157,7 @@ class NamedSuite:
     path: Annotated[
         str | None,
         Option(
-            "Suite, in any of the formats that --format lists.",
+            SUITE_HELP,
             ("--gold-set", "--suite"),
             "SUITE",
             default="suite.path of the config",
@@ -149,8 +167,12 @@ class NamedSuite:
     topics: Annotated[str | None, Option("Query texts for TREC qrels or labels.", metavar="FILE")] = None
     grades: Annotated[str | None, Option(GRADES_HELP, metavar="WORD=NUMBER,...")] = None
 
-    def chosen(self, config: Config) -> SuiteChoice:
-        """The suite of the command line, or else that of the config, read as it says."""
+    def chosen(self, config: Config) -> tuple[SuiteChoice, Config]:
+        """The suite of the command line, or else that of the config, read as it says; and the config that applies to it."""
+        source = self._source(config)
+        return source, source.applied(config)
+
+    def _source(self, config: Config) -> SuiteChoice:
         if self.path is not None:
             return SuiteChoice(self.path, self.format, self.topics, self.grades)
         of_config = config.suite
@@ -218,4 +240,4 @@ def told_by(suite: SuiteChoice, saved: SavedRuns, reports: Iterable[ReportFile])
     """The files that tell an agent what is right, or what others have answered; that of the suite first."""
     earlier = [path for report in reports for path in report.existing()]
     runs = [named_path(path)[1] for path in saved.run_paths]
-    return [Path(path) for path in (suite.path, suite.topics, *runs, *earlier) if path is not None]
+    return [suite.file, *(Path(path) for path in (suite.topics, *runs, *earlier) if path is not None)]

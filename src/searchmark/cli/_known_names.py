@@ -55,6 +55,13 @@ def measure_names(incomplete: str) -> list[CompletionItem[Any]]:
     return [CompletionItem(name, help=about) for name, about in helped.items() if name.lower().startswith(incomplete.lower())]
 
 
+def builtin_names(incomplete: str) -> list[CompletionItem[Any]]:
+    """The suites that come with Searchmark."""
+    from searchmark.suites.builtin import builtin_suites
+
+    return [CompletionItem(name) for name in builtin_suites() if name.startswith(incomplete.lower())]
+
+
 def topic_names(incomplete: str) -> list[CompletionItem[Any]]:
     """The pages of the documentation; none where they are not installed."""
     from searchmark.cli._pages import topics

@@ -78,7 +78,7 @@ class LiveOptions:
         """What was asked for, as the library takes it; ``told`` are the files that tell the answers, that of the suite first."""
         from searchmark.experiments import Experiment
 
-        where = self.searched(config, told)
+        where = _in_history_of(config, self.searched(config, told))
         options = self.options(config)
         named = [parse_repository(text).path for text in self.where.repositories]
         fetch_rest(self.fetch, named or [path for path in (where.repository_path,) if path], offline=not options.network)
@@ -155,7 +155,7 @@ def agent_specs(names: Sequence[str], modes: Sequence[str], config: Config, live
 
 def configured_agents(config: Config) -> tuple[str, ...]:
     """The agents of the config by name, in its order, for a command line that names none; code among them is refused later."""
-    return tuple(spec.name for spec in config.agents)
+    return config.listed_agents
 
 
 def only_agent(config: Config) -> str | None:
@@ -201,6 +201,14 @@ def with_corpus(live: LiveOptions, setup: SuiteSetup, config: Config) -> LiveOpt
     """The options with the corpus of the config or of the suite's header, where the command line names nothing to search."""
     elsewhere = live.where.repositories or live.where.snapshots
     return live if elsewhere else replace(live, where=with_corpus_of(setup, config, live.where))
+
+
+def _in_history_of(config: Config, where: Where) -> Where:
+    """What is searched with the repository of a built-in suite, made or found now, where nothing else is named."""
+    if config.builtin is None or where.corpus or where.repositories or where.repository_path:
+        return where
+    repository = config.builtin.repository()
+    return where if repository is None else replace(where, repository_path=str(repository))
 
 
 def run_shown(experiment: Experiment, save_run: str | None) -> Ran:

@@ -15,13 +15,15 @@ from searchmark.errors import FormatError, UsageError
 from searchmark.files.recognised import CONFIG, telling_what_it_is
 from searchmark.files.store import check_readable, check_shape, read_utf8
 from searchmark.options.user_paths import user_path
+from searchmark.suites.builtin import PREFIX
 
 
 @dataclass(frozen=True)
 class LoadedConfig(Config):
-    """A config from a file; where that is, the file itself does not say."""
+    """A config from a file; where that is, and whether the user has ``named`` it, the file itself does not say."""
 
     file: Path | None = None
+    named: bool = False
 
 
 def load_config(path: str | PathLike[str] | None = None, *, search: bool = True) -> Config:
@@ -34,7 +36,7 @@ def load_config(path: str | PathLike[str] | None = None, *, search: bool = True)
         file = user_path(path)
         check_readable(file)
         with telling_what_it_is(file, CONFIG):
-            return _checked(file, parse_config(file, read_utf8(file)))
+            return _checked(file, parse_config(file, read_utf8(file)), named=True)
     found = find_config(Path.cwd()) if search else None
     if found is None:
         return Config()
@@ -45,20 +47,20 @@ def load_config(path: str | PathLike[str] | None = None, *, search: bool = True)
     return config
 
 
-def _checked(file: Path, content: Any) -> Config:
+def _checked(file: Path, content: Any, *, named: bool = False) -> Config:
     from pydantic import TypeAdapter
 
     try:
-        return _beside(file, check_shape(file, TypeAdapter(Config), content))
+        return _beside(file, check_shape(file, TypeAdapter(Config), content), named)
     except FormatError:
         raise
     except UsageError as error:  # fields that are right one by one, and not together
         raise FormatError(file, None, str(error)) from error
 
 
-def _beside(file: Path, config: Config) -> Config:
+def _beside(file: Path, config: Config, named: bool) -> Config:
     """The config with the files that it names where they belong: beside its own, so that all are under version control."""
-    loaded = LoadedConfig(**{each.name: getattr(config, each.name) for each in fields(config)}, file=file)
+    loaded = LoadedConfig(**{each.name: getattr(config, each.name) for each in fields(config)}, file=file, named=named)
     suite, folder = config.suite, file.parent
     return replace(
         loaded,
@@ -69,4 +71,4 @@ def _beside(file: Path, config: Config) -> Config:
 
 
 def _from(folder: Path, path: str | None) -> str | None:
-    return None if path is None else str(folder / user_path(path))
+    return path if path is None or path.startswith(PREFIX) else str(folder / user_path(path))

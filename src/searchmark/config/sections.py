@@ -22,6 +22,7 @@ from searchmark.options.sensitive import Address, KeyVariable, PathBeside, Repos
 from searchmark.options.strict import strict_record
 from searchmark.options.user_paths import expand_paths
 from searchmark.records.versions import Versions
+from searchmark.suites.builtin import BuiltinSuite
 
 # Headings in the help of ``generate``.
 WHICH_FILES, QUERIES = "Which files", "Queries"
@@ -194,6 +195,21 @@ class Config:
     def file(self) -> Path | None:
         """The file that it was read from; None if there was none."""
         return None
+
+    @property
+    def named(self) -> bool:
+        """Whether the user has named that file."""
+        return False
+
+    @property
+    def builtin(self) -> BuiltinSuite | None:
+        """The built-in suite whose sections apply; None if another one is measured by."""
+        return None
+
+    @property
+    def listed_agents(self) -> tuple[str, ...]:
+        """The agents that are asked where a command names none."""
+        return tuple(spec.name for spec in self.agents)
 
     @property
     def folder(self) -> Path | None:

@@ -18,6 +18,7 @@ from searchmark.options.field_names import check_suite_roles
 from searchmark.options.grade_words import check_grade_words
 from searchmark.options.user_paths import user_path
 from searchmark.records import Suite
+from searchmark.suites.builtin import BuiltinSuite, builtin_suite, refuse_change
 from searchmark.suites.checks import check_metadata
 from searchmark.suites.detect import FORMATS, detect
 from searchmark.suites.source import Source, Topics
@@ -38,6 +39,7 @@ def load_suite(
 ) -> Suite:
     """Read a suite; ``topics`` adds the query texts where these are kept in a second file.
 
+    ``path`` may be ``builtin:NAME``, a suite that comes with Searchmark; ``searchmark suites`` lists them.
     ``mapping`` says what the file calls its fields: ``{"query": "question", "target": "expected_file"}``. ``grades`` says what
     grades that are words or letters are worth: ``{"E": 3, "S": 2, "C": 1, "I": 0}``.
     """
@@ -53,9 +55,18 @@ def load_suite_with_setup(
     grades: Mapping[str, float] | None = None,
 ) -> tuple[Suite, SuiteSetup]:
     """Read a suite, and what its header says about testing it; only native suites have one."""
-    source = Source(user_path(path), field_names=check_suite_roles(mapping or {}), grades=check_grade_words(grades or {}))
+    builtin = builtin_suite(path)
+    file = user_path(path) if builtin is None else builtin.file
+    source = Source(file, field_names=check_suite_roles(mapping or {}), grades=check_grade_words(grades or {}))
     check_readable(source.path)
-    return _with_setup(source, format, topics)
+    if builtin is None:
+        return _with_setup(source, format, topics)
+    return _as_builtin(builtin, *_with_setup(source, format or builtin.format, topics or builtin.topics))
+
+
+def _as_builtin(builtin: BuiltinSuite, suite: Suite, setup: SuiteSetup) -> tuple[Suite, SuiteSetup]:
+    """The suite under the name that it is called by, so that what is made with it names no path of this machine."""
+    return replace(suite, name=builtin.reference, files=builtin.answers()), replace(setup, corpus=setup.corpus or builtin.corpus)
 
 
 def read_suite(source: Source, format: str | None = None, topics: str | PathLike[str] | None = None) -> Suite:  # noqa: A002  # as above
@@ -77,7 +88,7 @@ def _with_setup(source: Source, wanted: str | None, topics: str | PathLike[str] 
         native = chosen == "native" and asked is None
         suite, setup = read_native_with_setup(source) if native else (_read(source, chosen, asked), NO_SETUP)
     check_metadata(source.path, suite.metadata)
-    files = tuple(Path(path).absolute() for path in (source.path, topics) if path is not None)
+    files = tuple(Path(path).absolute() for path in (source.path, asked and asked.path) if path is not None)
     return replace(suite, files=files), setup
 
 
@@ -116,6 +127,7 @@ def _reader(name: str) -> Callable[[Source], Suite]:
 
 def save_suite(suite: Suite, path: str | PathLike[str], *, format: str = "native") -> list[str]:  # noqa: A002  # as above
     """Write a suite, whole or not at all; returns what the format could not hold, a sentence each."""
+    refuse_change(path)
     writer = _writer(format)
     return list(writer(suite, user_path(path)))
 

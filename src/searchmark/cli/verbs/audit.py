@@ -127,7 +127,7 @@ def command(
         raise UsageError(f"the suite is named twice: {suite_path} and --gold-set {named_suite}; name it once")
     suite_path = suite_path or named_suite
     if suite_path is None and claims is None and config.suite.path is not None:
-        chosen = NamedSuite(None, read_as.format, read_as.topics).chosen(config)
+        chosen, _ = NamedSuite(None, read_as.format, read_as.topics).chosen(config)
         suite_path, read_as = chosen.path, AuditedFiles(chosen.format, chosen.topics)
     if suite_path is None and claims is None:
         raise UsageError("nothing says what to audit: name a suite, or a table of published numbers with --claims")
@@ -192,6 +192,7 @@ def _audited(
 
     searched, chosen_files = corpus_said
     source = SuiteChoice(path, read_as.format, read_as.topics, read_as.grades)
+    config = source.applied(config)
     suite, setup = source.load(searched.mapping)
     config = with_gates_of(setup, config)
     asked = measures_wanted(measures, config)
@@ -214,7 +215,7 @@ def _audited(
             baseline=baseline,
             options=config.compare,
             foresight=foresight,
-            suite_file=Path(path),
+            suite_file=source.file,
             judge_next=pairs[0],
             between=pairs[1],
             on_progress=lambda done, of: say(f"{done} of {of} checks"),

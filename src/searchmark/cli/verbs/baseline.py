@@ -86,7 +86,12 @@ def update(run_paths: tuple[str, ...], named: NamedSuite, read: FilesRead, confi
     from searchmark.runs.join import joined
     from searchmark.suites.baseline_metrics import BaselineMetrics
 
-    suite, setup = named.chosen(config).load(read.mapping)
+    source, config = named.chosen(config)
+    if config.builtin is not None and choice.against is None:
+        raise UsageError(
+            f"the baseline of {source.path} comes with Searchmark and is never changed; name a file of your own with --against"
+        )
+    suite, setup = source.load(read.mapping)
     file = Path(baseline_file(with_gates_of(setup, config), choice.against))
     check_location(file)
     check_replaceable(file)

@@ -105,6 +105,7 @@ def command(
     if case is not None and (cases != CaseSelection() or shown.sort):
         raise UsageError("-k, --category and --sort are for the list of cases; leave them out, or leave out CASE")
     source = SuiteChoice(suite_path, read_as.format, read_as.topics, read_as.grades)
+    config = source.applied(config)
     suite, setup = source.load(searched.mapping)
     searched = chosen(with_corpus_of(setup, config, searched), chosen_files, config, told_by(source, saved, ()))
     survey = survey_of(suite, searched)

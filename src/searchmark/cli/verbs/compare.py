@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import Annotated
 
 import click
@@ -13,7 +12,7 @@ from searchmark.analysis.comparison import check_baseline
 from searchmark.analysis.decision_presets import PRESETS, about_suite, check_preset, left_out_by, preset_tables
 from searchmark.cli._archive import Kept, archive_options, archived
 from searchmark.cli._corpus import survey_of, texts_of_hits, with_fields_of_targets
-from searchmark.cli._gates import GateChoice, baseline_file, threshold_options, with_next_step
+from searchmark.cli._gates import GateChoice, looked_at, threshold_options, with_next_step
 from searchmark.cli._groups import NamedSuite, ReportChoice, SavedRuns, config_option, measures_wanted, told_by
 from searchmark.cli._live import (
     LiveOptions,
@@ -129,7 +128,8 @@ def command(
     from searchmark.gates.baselines import baseline_in_use
     from searchmark.gates.reading import look_book
 
-    time, options, source = now(), given.over(config.compare), named.chosen(config)
+    time, (source, config) = now(), named.chosen(config)
+    options = given.over(config.compare)
     if not agents and not saved.run_paths:
         agents = configured_agents(config)
     asked = measures_wanted(wanted.measures, config)
@@ -178,7 +178,7 @@ def command(
         tables=tables,
         rules=rules,
         baseline=baseline,
-        looks=look_book(config.gates, rules, Path(baseline_file(config, None))),
+        looks=look_book(config.gates, rules, looked_at(config)),
         corpus=survey,
         intersect=compared.intersect,
         same_depth=compared.same_depth,

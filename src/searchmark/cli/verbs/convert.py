@@ -68,8 +68,9 @@ def command(
     to = target_format or written_format(Path(target))
     if corpus.corpus is not None and to != "beir":
         raise UsageError(f"{target}: documents are written into a BEIR folder; name a folder, or leave out --corpus")
-    suite, setup = SuiteChoice(source, source_format, topics, grades).load(corpus.mapping)
-    told = tuple(Path(each).absolute() for each in (source, topics, target) if each is not None)
+    read = SuiteChoice(source, source_format, topics, grades)
+    suite, setup = read.load(corpus.mapping)
+    told = tuple(Path(each).absolute() for each in (read.file, topics, target) if each is not None)
     documents = None if corpus.corpus is None else opened(replace(corpus, files=files, never=told))
     # Documents first: where they cannot be read or written to the end, no suite is left that looks whole.
     written = None if documents is None else write_corpus(documents, Path(target))

@@ -105,7 +105,7 @@ def command(
         raise UsageError("--per-case and -o - both print to stdout; give one of them")
     if debug:
         refuse_with_debug(wanted.outputs, live.save_run, saved.run_paths)
-    time, source = now(), named.chosen(config)
+    time, (source, config) = now(), named.chosen(config)
     files, github = output_files(wanted.outputs, config.output), github_step(wanted.github, source.path)
     charts = charts_wanted(wanted.charts, config.output, files)
     asked = measures_wanted(wanted.measures, config)

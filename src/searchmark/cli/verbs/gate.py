@@ -82,7 +82,7 @@ def command(
     """
     from searchmark.experiments import evaluate_run, gate_self_test
 
-    source = named.chosen(config)
+    source, config = named.chosen(config)
     time, output = now(), OutputConfig() if self_test else config.output  # of a self-test only what the command line names
     files, github = output_files(wanted.outputs, output), github_step(wanted.github, source.path)
     charts = charts_wanted(wanted.charts, output, files)

@@ -111,7 +111,7 @@ def _add_to_suite(path: str, topics: str | None, graded: Path, output: str) -> N
 
     format_name = written_format(Path(output), "label writes .jsonl, .json, .qrels, or a folder (BEIR)")
     suite, setup = load_suite_with_setup(path, topics=topics)
-    if setup != NO_SETUP and Path(output).exists() and Path(output).samefile(path):
+    if setup != NO_SETUP and Path(output).exists() and any(Path(output).samefile(file) for file in suite.files):
         raise UsageError(f"{path} also says how it is tested (agent, corpus, gates), which would be lost; write to another file")
     found = add_grades(suite, graded)
     lost = save_suite(found.suite, output, format=format_name)

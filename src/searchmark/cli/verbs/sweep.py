@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from searchmark.cli._colour import in_colour
-from searchmark.cli._corpus import chosen, corpus_options, survey_of
+from searchmark.cli._corpus import chosen, corpus_options, survey_of, with_corpus_of
 from searchmark.cli._database import dsn_option
 from searchmark.cli._groups import SuiteChoice
 from searchmark.cli._heartbeat import duration
@@ -142,9 +142,10 @@ def command(
     for path in outputs:
         if path != STDOUT:
             check_output(path)
-    suite = source.load(named.mapping)[0]
+    suite, setup = source.load(named.mapping)
     parse_measures([config.measure, *config.measures], suite.defaults)  # a wrong name is noticed before hours of searching
-    hidden = tuple(Path(each).absolute() for each in (source.path, source.topics, *outputs) if each and each != STDOUT)
+    hidden = tuple(Path(each).absolute() for each in (source.file, source.topics, *outputs) if each and each != STDOUT)
+    named = with_corpus_of(setup, source.applied(Config()), named)
     searched = chosen(Where(corpus=named.corpus, mapping=named.mapping), chosen_files, Config(), (*hidden, Path(config_path)))
     survey = survey_of(suite, searched)
     kept = Path(folder) if folder else default_folder(_depends_on(suite, survey, options))
