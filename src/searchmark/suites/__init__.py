@@ -88,7 +88,7 @@ def _with_setup(source: Source, wanted: str | None, topics: str | PathLike[str] 
         native = chosen == "native" and asked is None
         suite, setup = read_native_with_setup(source) if native else (_read(source, chosen, asked), NO_SETUP)
     check_metadata(source.path, suite.metadata)
-    files = tuple(Path(path).absolute() for path in (source.path, asked and asked.path) if path is not None)
+    files = tuple(Path(path).absolute() for path in (source.path, None if asked is None else asked.path) if path is not None)
     return replace(suite, files=files), setup
 
 
