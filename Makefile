@@ -34,7 +34,8 @@ DEMO_REPO := $(if $(REPO),$(REPO),larder=$(DEMO)/repository)
 demo: $(READY)  ## mine a repository (an example, or REPO=path), compare eight agents on it, reports in demo-output/
 ifndef REPO
 	rm -rf $(DEMO)/repository
-	$(BIN)/python -B examples/demo/make_repository.py $(DEMO)/repository
+	mkdir -p $(DEMO)
+	cp -R "$$($(BIN)/searchmark suites code-history --repository)" $(DEMO)/repository
 endif
 	$(BIN)/searchmark generate --repo "$(DEMO_REPO)" -o $(DEMO)/gold_set.json $(if $(REPO),--max-cases 100)
 	$(BIN)/searchmark compare --gold-set $(DEMO)/gold_set.json --repo "$(DEMO_REPO)" --agents $(DEMO_AGENTS) \

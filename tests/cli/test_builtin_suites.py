@@ -97,7 +97,7 @@ def test_agents_of_a_found_config_can_be_named_and_win_on_equal_names_and_its_ga
     assert main(["evaluate", "--gold-set", "builtin:orchard", "--agent", "mine", "-o", "r.json"]) == 0
     assert list(json.loads(Path("r.json").read_text())["agents"]["mine"]["measures"]) == ["RR@3", "Success@1"]
     assert main(["evaluate", "--gold-set", "builtin:orchard", "--agent", "second"]) == 1
-    assert main(["compare", "--gold-set", "builtin:orchard", "-o", "c.json"]) == 1
+    assert main(["compare", "--gold-set", "builtin:orchard", "-o", "c.json"]) == 0
     assert list(json.loads(Path("c.json").read_text())["agents"]) == ["first", "second"]
 
 
@@ -115,6 +115,17 @@ def test_a_config_that_names_the_suite_or_is_named_goes_before_its_sections(name
 def test_a_config_alone_may_name_a_built_in_suite_in_toml_too() -> None:
     Path("searchmark.toml").write_text('[suite]\npath = "builtin:small-kitchen"\n')
     assert main(["compare", "-o", "r.json"]) == 0
+
+
+def test_the_gates_of_the_suite_are_about_its_first_agent_so_compare_leaves_them_out_and_yours_stay() -> None:
+    assert main(["compare", "--gold-set", "builtin:orchard", "--agents", "first", "random", "-o", "r.json"]) == 0
+    assert json.loads(Path("r.json").read_text()).get("gate") is None
+    assert main(["compare", "--gold-set", "builtin:orchard", "--agents", "first", "random", "--fail-under", "RR@3=0.9"]) == 1
+
+
+def test_evaluate_asks_the_first_agent_of_the_suite_where_none_is_named() -> None:
+    assert main(["evaluate", "--gold-set", "builtin:orchard", "-o", "r.json"]) == 0
+    assert list(json.loads(Path("r.json").read_text())["agents"]) == ["first"]
 
 
 def test_audit_cases_gate_and_convert_take_it(capsys) -> None:

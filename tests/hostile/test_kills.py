@@ -16,6 +16,7 @@ from typing import Any
 
 import pytest
 
+from searchmark.builtin_suites.code_history.repository import build
 from searchmark.cli.main import main
 
 pytestmark = [pytest.mark.hostile, pytest.mark.skipif(sys.platform != "linux", reason="looks for processes in /proc")]
@@ -50,8 +51,7 @@ def folder(tmp_path: Path, monkeypatch) -> Path:
 
 @pytest.fixture
 def repository(folder: Path) -> None:
-    demo = Path(__file__).parent.parent.parent / "examples" / "demo" / "make_repository.py"
-    subprocess.run([sys.executable, "-B", str(demo), "repository"], check=True, capture_output=True)
+    build(Path("repository"))
 
 
 def resumable(command: list[str]) -> list[str]:

@@ -4,7 +4,7 @@ set -eu
 cd "$(dirname "$0")"
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
-python3 ../../demo/make_repository.py "$work/shop"
+cp -R "$(searchmark suites code-history --repository)" "$work/shop"
 
 # 1. Questions from the newest commits.
 searchmark generate --repo "shop=$work/shop" --max-cases 30 -o "$work/gold.json"

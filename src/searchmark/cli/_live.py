@@ -159,9 +159,12 @@ def configured_agents(config: Config) -> tuple[str, ...]:
 
 
 def only_agent(config: Config) -> str | None:
-    """The agent of a config that lists one; None if it lists none, and refused if there are several to choose from."""
+    """The agent of a config that lists one; None if it lists none, and refused if there are several to choose from.
+
+    The first one of a built-in suite is the one that its gates are about.
+    """
     names = configured_agents(config)
-    if len(names) > 1:
+    if len(names) > 1 and config.builtin is None:
         raise UsageError(f"the config lists several agents: name one with --agent ({', '.join(names)}), or compare them all")
     return names[0] if names else None
 
@@ -208,7 +211,7 @@ def _in_history_of(config: Config, where: Where) -> Where:
     if config.builtin is None or where.corpus or where.repositories or where.repository_path:
         return where
     repository = config.builtin.repository()
-    return where if repository is None else replace(where, repository_path=str(repository))
+    return where if repository is None else replace(where, repositories=(repository,))
 
 
 def run_shown(experiment: Experiment, save_run: str | None) -> Ran:

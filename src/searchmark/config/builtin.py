@@ -18,6 +18,7 @@ class BuiltinConfig(LoadedConfig):
     """What applies to a built-in suite. ``listed_agents`` are those that are asked where a command names none."""
 
     builtin: BuiltinSuite | None = None
+    gates_of_suite: bool = False
     listed_agents: tuple[str, ...] = ()
 
 
@@ -39,7 +40,8 @@ def with_builtin(suite: BuiltinSuite, config: Config) -> Config:
         "suite": replace(own.suite, path=suite.reference, format=None, topics=None, measures=_measures(about, own)),
     }
     listed = own.listed_agents or config.listed_agents
-    return BuiltinConfig(**sections, file=config.file, builtin=suite, listed_agents=listed)
+    own_gates = about.gates == Config().gates
+    return BuiltinConfig(**sections, file=config.file, builtin=suite, gates_of_suite=own_gates, listed_agents=listed)
 
 
 def _first_said(first: Config, second: Config, name: str) -> object:

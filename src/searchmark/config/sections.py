@@ -207,6 +207,11 @@ class Config:
         return None
 
     @property
+    def gates_of_suite(self) -> bool:
+        """Whether the gates are those of that suite, which are about its first agent."""
+        return False
+
+    @property
     def listed_agents(self) -> tuple[str, ...]:
         """The agents that are asked where a command names none."""
         return tuple(spec.name for spec in self.agents)

@@ -69,13 +69,13 @@ class BuiltinSuite:
         """What is searched; None for one whose cases bring their documents along or are about commits."""
         return self._path("corpus", "path")
 
-    def repository(self) -> Path | None:
-        """The repository that its cases are searched in, made or found now; None where it searches documents."""
+    def repository(self) -> str | None:
+        """The repository that its cases are searched in, as NAME=PATH, made or found now; None where it searches documents."""
         if not (self.folder / f"{REPOSITORY_MODULE}.py").is_file():
             return None
         from importlib import import_module
 
-        located: Path = import_module(f"searchmark.{_ROOM}.{self.folder.name}.{REPOSITORY_MODULE}").located()
+        located: str = import_module(f"searchmark.{_ROOM}.{self.folder.name}.{REPOSITORY_MODULE}").located()
         return located
 
     def answers(self) -> tuple[Path, ...]:

@@ -30,6 +30,7 @@ from searchmark.cli._variadic import VariadicCommand
 from searchmark.config import Config
 from searchmark.errors import UsageError
 from searchmark.options.compare_options import CompareOptions, DecisionTable
+from searchmark.options.gate_options import GateOptions
 from searchmark.options.option import Option
 from searchmark.options.report_options import ReportOptions
 from searchmark.records import display_names
@@ -130,6 +131,8 @@ def command(
 
     time, (source, config) = now(), named.chosen(config)
     options = given.over(config.compare)
+    if config.gates_of_suite:  # they hold the agent that the suite is kept with, and every weaker one would fail them
+        config = replace(config, gates=GateOptions())
     if not agents and not saved.run_paths:
         agents = configured_agents(config)
     asked = measures_wanted(wanted.measures, config)

@@ -9,6 +9,8 @@ import click
 
 from searchmark.cli._known_names import builtin_names, completed_by
 from searchmark.cli._output import harmless, show
+from searchmark.errors import UsageError
+from searchmark.history.sources import parse_repository
 from searchmark.suites.builtin import PREFIX, builtin_named, builtin_suites
 
 if TYPE_CHECKING:
@@ -22,16 +24,30 @@ HEADINGS = ("name", "cases", "documents", "what it is for")
 
 @click.command("suites", short_help="List the suites that come with Searchmark, or show one.")
 @click.argument("name", required=False, shell_complete=completed_by(builtin_names))
-def command(name: str | None) -> None:
+@click.option("--repository", is_flag=True, help="Print only where the repository of its cases is, which is made if need be.")
+def command(name: str | None, repository: bool) -> None:
     """List the suites that come with Searchmark, or show one: what it is, the commands to type, and its gates.
 
     \b
     searchmark suites
     searchmark suites code-history
     searchmark evaluate --gold-set builtin:code-history --agent bm25
+    searchmark generate --repo shop="$(searchmark suites code-history --repository)" -o gold_set.json
     """
+    if repository:
+        show(f"{_repository(name)}\n")
+        return
     lines = _listing() if name is None else _shown(builtin_named(name.removeprefix(PREFIX)))
     show("".join(f"{harmless(line)}\n" for line in lines))
+
+
+def _repository(name: str | None) -> str:
+    if name is None:
+        raise UsageError("--repository needs the name of a suite: searchmark suites NAME --repository")
+    located = builtin_named(name.removeprefix(PREFIX)).repository()
+    if located is None:
+        raise UsageError(f"{PREFIX}{name.removeprefix(PREFIX)} searches documents, not a repository")
+    return parse_repository(located).path
 
 
 def _listing() -> Iterator[str]:

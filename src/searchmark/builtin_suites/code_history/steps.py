@@ -10,7 +10,7 @@ Change = Callable[[Tree], None]
 
 
 @dataclass(frozen=True)
-class Commit:
+class HistoryStep:
     """One commit. ``merges`` names a branch whose work comes in; ``branch`` is where the commit itself goes."""
 
     day: str
@@ -21,8 +21,8 @@ class Commit:
     merges: str | None = None
 
 
-def commit(day: str, author: str, message: str, *changes: Change, branch: str = "main", merges: str | None = None) -> Commit:
-    return Commit(day, author, message.strip() + "\n", changes, branch, merges)
+def commit(day: str, author: str, message: str, *changes: Change, branch: str = "main", merges: str | None = None) -> HistoryStep:
+    return HistoryStep(day, author, message.strip() + "\n", changes, branch, merges)
 
 
 def new(path: str, text: str) -> Change:

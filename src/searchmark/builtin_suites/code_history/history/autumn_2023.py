@@ -1,7 +1,7 @@
 """July to November 2023: a cache, sales reports, staff, and the catalogue as a package."""
 
-from history.people import BOT, JONAS, MIRA, PRIYA, TOMASZ
-from steps import after, append, commit, edit, everywhere, move, new
+from searchmark.builtin_suites.code_history.history.people import BOT, JONAS, MIRA, PRIYA, TOMASZ
+from searchmark.builtin_suites.code_history.steps import after, append, commit, edit, everywhere, move, new
 
 VIEWS = "larder/web/views.py"
 APPLICATION = "larder/web/application.py"

@@ -1,7 +1,7 @@
 """January to June 2024: recommendations, labels, forgotten passwords, invoices, and the right to be forgotten."""
 
-from history.people import BOT, JONAS, MIRA, PRIYA, TOMASZ
-from steps import after, append, commit, edit, new
+from searchmark.builtin_suites.code_history.history.people import BOT, JONAS, MIRA, PRIYA, TOMASZ
+from searchmark.builtin_suites.code_history.steps import after, append, commit, edit, new
 
 CHECKOUT = "larder/checkout.py"
 VIEWS = "larder/web/views.py"

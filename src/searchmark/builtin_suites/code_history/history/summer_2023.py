@@ -1,7 +1,7 @@
 """May to July 2023: packages, search, notifications of payments, background jobs."""
 
-from history.people import JONAS, MIRA, PRIYA, TOMASZ
-from steps import after, append, commit, edit, everywhere, move, new
+from searchmark.builtin_suites.code_history.history.people import JONAS, MIRA, PRIYA, TOMASZ
+from searchmark.builtin_suites.code_history.steps import after, append, commit, edit, everywhere, move, new
 
 CHECKOUT = "larder/checkout.py"
 VIEWS = "larder/web/views.py"

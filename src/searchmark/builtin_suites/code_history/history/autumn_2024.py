@@ -1,7 +1,7 @@
 """July to December 2024: hardening, deposits, languages, and version 1.0."""
 
-from history.people import JONAS, MIRA, PRIYA, TOMASZ
-from steps import after, append, commit, edit, new
+from searchmark.builtin_suites.code_history.history.people import JONAS, MIRA, PRIYA, TOMASZ
+from searchmark.builtin_suites.code_history.steps import after, append, commit, edit, new
 
 CHECKOUT = "larder/checkout.py"
 VIEWS = "larder/web/views.py"

@@ -1,42 +1,68 @@
-"""Build the demo's Git repository: the history of a fictional grocery shop's back end.
+"""Make the Git repository of ``builtin:code-history``: two years of a fictional grocery shop's back end.
 
-    python make_repository.py FOLDER
-
-Only git and Python's standard library are needed. Dates, names and contents are fixed, so the hashes are always the same.
-The first commit is the folder ``beginning``; what happened then is written down in ``history``.
+Dates, names and contents are fixed, so the hashes are always the same. The first commit is the folder ``beginning``; what
+happened then is written down in ``history``.
 """
 
 from __future__ import annotations
 
-import os
+import shutil
 import subprocess
-import sys
-from collections.abc import Iterator, Sequence
+import tempfile
+from collections.abc import Iterator
+from contextlib import suppress
 from datetime import UTC, datetime
 from pathlib import Path
 
-from history import COMMITS
-from history.people import MIRA
-from steps import Commit, Tree, commit
+from searchmark.builtin_suites.code_history.history import COMMITS
+from searchmark.builtin_suites.code_history.history.people import MIRA
+from searchmark.builtin_suites.code_history.steps import HistoryStep, Tree, commit
+from searchmark.errors import UsageError
+from searchmark.files.cache_folders import cache_folder
+from searchmark.history.git import ask, sealed_environment
 
+NAME = "larder"
+LAST_COMMIT = "6ecd7bb76ad970586fef58bd2e07d08b1220e952"
 BEGINNING = Path(__file__).parent / "beginning"
 FIRST_DAY = "2023-01-09"
 OFFICE_OPENS, BETWEEN_COMMITS = 9 * 3600, 47 * 60
-# Nobody's settings may change the hashes or run anything.
-SEALED = {"GIT_CONFIG_NOSYSTEM": "1", "GIT_CONFIG_GLOBAL": os.devnull, "GIT_ATTR_NOSYSTEM": "1", "LC_ALL": "C"}
+_LENGTH = 12  # of a hash in the name of a folder
 
 
-def main(arguments: Sequence[str]) -> int:
-    if len(arguments) != 1:
-        print("usage: make_repository.py FOLDER", file=sys.stderr)
-        return 4
-    folder = Path(arguments[0])
-    if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
-        print(f"{folder} is there already: name another folder", file=sys.stderr)
-        return 4
-    build(folder)
-    print(f"{len(COMMITS) + 1} commits in {folder}")
-    return 0
+def located() -> str:
+    """The repository in the user's cache, as ``NAME=PATH``: made on first use, and again if it is not at its last commit."""
+    folder = cache_folder().absolute() / "builtin" / f"code-history-{LAST_COMMIT[:_LENGTH]}" / NAME
+    if _last_commit(folder) != LAST_COMMIT:
+        _make(folder)
+    return f"{NAME}={folder}"
+
+
+def _make(folder: Path) -> None:
+    """Made beside its place and put there whole: others may be making it at the same time."""
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(prefix="unfinished-", dir=folder.parent) as unfinished:
+        made = Path(unfinished) / NAME
+        build(made)
+        if _last_commit(made) != LAST_COMMIT:
+            raise UsageError(f"git made another history of builtin:code-history than its cases are about ({_version()})")
+        if _last_commit(folder) != LAST_COMMIT:
+            shutil.rmtree(folder, ignore_errors=True)
+            with suppress(OSError):  # another process was faster; what is there now is looked at below
+                made.rename(folder)
+    if _last_commit(folder) != LAST_COMMIT:
+        raise UsageError(f"{folder} is in the way of the repository of builtin:code-history; remove it")
+
+
+def _version() -> str:
+    return ask(Path(), "version").stdout.decode("utf-8", "replace").strip()
+
+
+def _last_commit(folder: Path) -> str | None:
+    """Where HEAD of the repository in this folder is, which is not one around it; None if nothing can be said."""
+    if not (folder / ".git").is_dir():
+        return None
+    answer = ask(folder, "rev-parse", "--verify", "--quiet", "HEAD")
+    return answer.stdout.decode("ascii", "replace").strip() if answer.returncode == 0 else None
 
 
 def build(folder: Path) -> None:
@@ -68,7 +94,7 @@ def stream() -> Iterator[bytes]:
         trees[step.branch], tips[step.branch] = tree, mark
 
 
-def _first() -> Commit:
+def _first() -> HistoryStep:
     def copy(tree: Tree) -> None:
         files = [path for path in BEGINNING.rglob("*") if path.is_file() and "__pycache__" not in path.parts]
         tree.update({path.relative_to(BEGINNING).as_posix(): path.read_text("utf-8") for path in files})
@@ -86,7 +112,7 @@ def _bring_in(tree: Tree, fork: Tree, branch: Tree) -> None:
             tree.update({path: branch[path]} if path in branch else {})
 
 
-def _header(step: Commit, mark: int, place: int, parents: list[int]) -> Iterator[bytes]:
+def _header(step: HistoryStep, mark: int, place: int, parents: list[int]) -> Iterator[bytes]:
     midnight = datetime.fromisoformat(step.day).replace(tzinfo=UTC).timestamp()
     when = f"{step.author} {int(midnight) + OFFICE_OPENS + place * BETWEEN_COMMITS} +0000"
     message = step.message.encode()
@@ -106,9 +132,11 @@ def _difference(before: Tree, tree: Tree) -> Iterator[bytes]:
 
 
 def _git(folder: Path, *arguments: str, given: bytes | None = None) -> None:
-    kept = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
-    subprocess.run(["git", *arguments], cwd=folder, env=kept | SEALED, input=given, check=True)
-
-
-if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    """Ask git to make something, with nobody's settings."""
+    try:
+        subprocess.run(["git", *arguments], cwd=folder, env=sealed_environment(), input=given, check=True, capture_output=True)  # noqa: S603, S607  # git itself
+    except FileNotFoundError as error:
+        raise UsageError("git is not installed, and builtin:code-history is a Git repository; install git") from error
+    except subprocess.CalledProcessError as error:
+        said = error.stderr.decode("utf-8", "replace").strip()
+        raise UsageError(f"git could not make the repository of builtin:code-history: {said}") from error

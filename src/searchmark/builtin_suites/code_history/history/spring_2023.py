@@ -1,7 +1,7 @@
 """January to April 2023: the shop opens, and its first customers find out what is wrong with it."""
 
-from history.people import BOT, JONAS, MIRA, PRIYA, TOMASZ
-from steps import after, append, commit, edit, everywhere, new
+from searchmark.builtin_suites.code_history.history.people import BOT, JONAS, MIRA, PRIYA, TOMASZ
+from searchmark.builtin_suites.code_history.steps import after, append, commit, edit, everywhere, new
 
 CHECKOUT = "larder/checkout.py"
 VIEWS = "larder/web/views.py"
