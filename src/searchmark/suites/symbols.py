@@ -8,21 +8,23 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from searchmark.errors import shortened
 from searchmark.files.store import check_shape
 from searchmark.records import Case, Defaults, Judgment, Suite, field_texts
 from searchmark.suites.checks import check_cases, check_defaults
 from searchmark.suites.source import LISTS, Entry, Source, as_text
 
 _EXCLUSIONS = ("exclusion_patterns", "excluded_patterns", "exclude_patterns")
-_READ = ("id", "query", "exclude", "category", "expected_symbols", "expected_patterns", *_EXCLUSIONS)
+_READ = ("id", "query", "exclude", "category", "category_name", "expected_symbols", "expected_patterns", *_EXCLUSIONS)
 
 
 def read_symbols(source: Source) -> Suite:
     """Cases with symbol and glob judgments; a category that is a number keeps it and takes its name from the file."""
     top = source.top()
-    names = _category_names(top)
+    entries = list(source.entries())
+    names = _category_names(top, entries)
     exclude = _exclude(top)
-    cases = [_case(entry, number, names, exclude) for number, entry in enumerate(source.entries(), 1)]
+    cases = [_case(entry, number, names, exclude) for number, entry in enumerate(entries, 1)]
     check_cases(source.path, cases, "queries")
     metadata = top.rest(*LISTS, "defaults", "exclude")
     return Suite.from_cases(source.name, cases, kind="symbols", defaults=_defaults(top), metadata=metadata)
@@ -58,7 +60,17 @@ def _merged(exclude: Mapping[str, tuple[str, ...]], own: Mapping[str, tuple[str,
     return {name: tuple(field_texts((*exclude.get(name, ()), *own.get(name, ())))) for name in dict.fromkeys((*exclude, *own))}
 
 
-def _category_names(top: Entry) -> dict[str, str]:
+def _category_names(top: Entry, entries: list[Entry]) -> dict[str, str]:
+    """What the top of the file calls its categories, and what queries call theirs by ``category_name``."""
+    names = _listed_names(top)
+    for entry in entries:
+        number, name = entry.maybe_text("category"), entry.maybe_text("category_name")
+        if number is not None and name is not None and names.setdefault(number, name) != name:
+            raise entry.error("category_name", f"is {shortened(name, 60)!r}, and the category {shortened(number, 60)} was called {shortened(names[number], 60)!r} before; use one name")
+    return names
+
+
+def _listed_names(top: Entry) -> dict[str, str]:
     """``categories`` as a mapping from number to name, or a list of entries with ``id`` and ``name``."""
     if not top.has("categories"):
         return {}
@@ -70,7 +82,7 @@ def _category_names(top: Entry) -> dict[str, str]:
 
 def _case(entry: Entry, number: int, names: dict[str, str], exclude: Mapping[str, tuple[str, ...]]) -> Case:
     fields = entry.rest(*_READ)
-    category = entry.maybe_text("category")
+    category = entry.maybe_text("category", "category_name")
     if category is not None and as_text(category) in names:
         fields["category_number"] = category
     symbols = entry.texts("expected_symbols")
