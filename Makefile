@@ -27,27 +27,8 @@ $(READY): pyproject.toml locks/installer.txt locks/dev.txt
 	@touch $@
 
 # REPO=path takes another repository, of which the newest hundred cases are used.
-DEMO := demo-output
-DEMO_AGENTS := keyword bm25 fts5 semantic hybrid path-match popular random
-DEMO_REPO := $(if $(REPO),$(REPO),larder=$(DEMO)/repository)
-
-demo: $(READY)  ## mine a repository (an example, or REPO=path), compare eight agents on it, reports in demo-output/
-ifndef REPO
-	rm -rf $(DEMO)/repository
-	mkdir -p $(DEMO)
-	cp -R "$$($(BIN)/searchmark suites code-history --repository)" $(DEMO)/repository
-endif
-	$(BIN)/searchmark generate --repo "$(DEMO_REPO)" -o $(DEMO)/gold_set.json $(if $(REPO),--max-cases 100)
-	$(BIN)/searchmark compare --gold-set $(DEMO)/gold_set.json --repo "$(DEMO_REPO)" --agents $(DEMO_AGENTS) \
-	  --baseline bm25 --brief -m nDCG@10 -m Success@5 --config examples/demo/searchmark.yaml --journal $(DEMO)/journal \
-	  --archive-folder $(DEMO)/runs -o $(DEMO)/comparison.html -o $(DEMO)/comparison.md -o $(DEMO)/comparison.json
-	$(BIN)/searchmark compare --gold-set $(DEMO)/gold_set.json --repo "$(DEMO_REPO)" --agents bm25 \
-	  --snapshot parent --snapshot head --brief -m nDCG@10 --num-runs 1 --journal $(DEMO)/journal \
-	  --no-archive -o $(DEMO)/snapshots.md
-	@echo
-	@echo "Open $(DEMO)/comparison.html in a browser: verdicts, pictures, every case. $(DEMO)/comparison.md is the same as Markdown,"
-	@echo "$(DEMO)/snapshots.md has what goes wrong when today's files are searched instead of those that the authors saw, and the"
-	@echo "cases are in $(DEMO)/gold_set.json."
+demo: $(READY)  ## the main job in five commands (on an example, or REPO=path), in under a minute; reports in demo-output/
+	$(BIN)/searchmark demo -o demo-output $(if $(REPO),--repo "$(REPO)")
 
 test: $(READY)  ## run the tests
 	$(BIN)/python -m pytest -n 2

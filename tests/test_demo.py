@@ -14,10 +14,11 @@ import pytest
 
 from searchmark.builtin_suites.code_history.repository import build
 from searchmark.cli.main import main
+from searchmark.demonstration.steps import AGENTS, demo_steps
 from tests.conftest import ROOT
 from tests.support.histories import run
 
-AGENTS = re.search(r"^DEMO_AGENTS := (.*)$", (ROOT / "Makefile").read_text(), re.MULTILINE)[1].split()
+LINES_THAT_ARE_READ = 80
 PERIODS = ["2023", "2024"]
 
 
@@ -87,11 +88,30 @@ def test_at_least_sixty_cases_and_all_their_files_are_there_to_be_found(reposito
 
 
 @pytest.mark.slow
-def test_every_agent_of_the_demo_searches_it_and_a_decision_is_made(repository: Path, gold_set: Path, tmp_path: Path) -> None:
-    where = ["--gold-set", str(gold_set), "--repo", f"larder={repository}", "--config", str(ROOT / "examples/demo/searchmark.yaml")]
-    how = ["--sample", "12", "--num-runs", "1", "--baseline", "bm25", "-m", "nDCG@10", "--journal", str(tmp_path)]
-    assert main(["compare", *where, "--agents", *AGENTS, *how, "-o", str(tmp_path / "report.json")]) == 0
-    report = json.loads((tmp_path / "report.json").read_text())
-    assert {name: agent["status"] for name, agent in report["agents"].items()} == dict.fromkeys(AGENTS, "ok")
-    assert [decision["candidate"] for decision in report["decisions"]] == ["semantic", "hybrid"]
-    assert report["agents"]["bm25"]["measures"]["nDCG@10"]["mean"] > report["agents"]["random"]["measures"]["nDCG@10"]["mean"]
+def test_the_demo_runs_to_its_end_with_a_red_gate_and_pages_to_open(tmp_path: Path) -> None:
+    done = subprocess.run([sys.executable, "-m", "searchmark", "demo"], cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "gate failed: Expected nDCG@10 against the baseline not to be worse, but it REGRESSED" in done.stdout
+    assert "fts5+vector against fts5 by P@5: " in done.stdout
+    assert len(done.stdout.splitlines()) < LINES_THAT_ARE_READ
+    pages = [tmp_path / "demo-output" / name for name in ("comparison.html", "symbols.html", "broken.html", "audit.md")]
+    assert all(page.stat().st_size > 0 for page in pages)
+    values = dict(re.findall(r"^(\w+): nDCG@10 ([\d.]+), ", done.stdout, re.MULTILINE))
+    assert [*values] == [*AGENTS]
+
+
+def test_every_step_of_the_demo_is_a_command_that_can_be_typed(tmp_path: Path) -> None:
+    verbs = [step.arguments[0] for step in demo_steps(tmp_path, "larder=larder", own=False)]
+    assert verbs == ["generate", "compare", "compare", "audit", "evaluate"]
+
+
+def test_a_folder_in_the_way_of_the_example_is_not_removed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    mine = tmp_path / "demo-output" / "larder" / "mine.txt"
+    mine.parent.mkdir(parents=True)
+    mine.write_text("mine")
+    assert main(["demo"]) == 4
+    assert "is in the way of the example repository" in capsys.readouterr().err
+    assert mine.read_text() == "mine"

@@ -23,6 +23,7 @@ from searchmark.measures.grammar import AnyMeasure
 from searchmark.options.gate_options import Policy
 from searchmark.records import Suite
 
+_SMALLEST_P = 0.0001
 MARGIN = 0.02
 
 
@@ -182,8 +183,13 @@ def _said(found: Difference) -> str:
 def _harm(words: str, found: Difference, harmed: bool) -> str:
     if not harmed:
         return f"{words} shows no evidence of harm: {found.verdict}, {_said(found)}"
-    why = f"p {found.p_holm:.4f}" if found.undone is None else "by cases that failed"
+    why = _p(found.p_holm) if found.undone is None else "by cases that failed"
     return f"Expected {words} not to be worse, but it REGRESSED: {_said(found)}, {why}"
+
+
+def _p(value: float | None) -> str:
+    """Never 0: that would be certainty."""
+    return "p unknown" if value is None else "p < 0.0001" if value < _SMALLEST_P else f"p {value:.4f}"
 
 
 def _unseen(prefix: str, found: Difference) -> Finding:

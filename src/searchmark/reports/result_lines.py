@@ -1,4 +1,4 @@
-"""A report in the fewest lines: the means, who is better, what is doubtful about it, and how the gate ended."""
+"""A report in the fewest lines: the means, who is better, what follows, what is doubtful about it, and how the gate ended."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from searchmark.reports.report import AgentSummary, Report
 
 
 def result_lines(report: Report) -> str:
-    """A line for each run, each pair, each error and warning, and the gate."""
+    """A line for each run, each pair, each decision, each error and warning, and the gate."""
     return without_commands("".join(f"{visible(line, LONGEST_SENTENCE)}\n" for line in _lines(report)))
 
 
@@ -20,6 +20,7 @@ def _lines(report: Report) -> Iterator[str]:
     for name, agent in report.agents.items():
         yield f"{name}: {', '.join(_means(agent))}"
     yield from map(_verdict, report.pairs)
+    yield from (decision.sentence for decision in report.decisions)
     yield from (finding_sentence(found) for found in report.audit if found.severity != "note")
     sentence = gate_sentence(report)
     if sentence is not None:
@@ -32,4 +33,7 @@ def _means(agent: AgentSummary) -> Iterator[str]:
 
 
 def _verdict(pair: Pair) -> str:
-    return f"{pair.candidate} against {pair.baseline}: {pair.primary} {pair.main.verdict}"
+    found = pair.main
+    change = "" if found.difference is None else f" {found.difference:+.4f}"
+    interval = "" if found.low is None or found.high is None else f" ({found.low:+.4f} to {found.high:+.4f})"
+    return f"{pair.candidate} against {pair.baseline}: {pair.primary}{change}{interval} {found.verdict}"
