@@ -82,7 +82,7 @@ class TransformerModel(Model):
 
 
 def _installed(options: TransformerOptions) -> Path | None:
-    """The folder of a model that is installed as a package, also where it is called as on the hub, unless a revision is asked for."""
+    """The folder of a model that is installed as a package, also by its name on the hub, unless a revision of that is asked for."""
     packaged = ON_THE_HUB.get(options.model, options.model) if options.hub_revision is None else options.model
     return packaged_folder(packaged) if packaged == options.model or is_packaged(packaged) else None
 
