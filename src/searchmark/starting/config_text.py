@@ -64,7 +64,7 @@ def _top(config: FirstConfig) -> Sequence[str]:
 
 def _why_named(config: FirstConfig) -> Iterator[str]:
     if config.needs_naming:
-        yield "# --config has to be said: a config that is only found starts no program, asks no service and reads no files elsewhere."
+        yield "# --config has to be said: a config that is only found starts no program, asks no service, reads nothing elsewhere."
     if config.agents.code is not None:
         yield f"# --agent {config.agents.code} has to be said: a config alone may not run code."
 

@@ -15,7 +15,7 @@ SHOWN = 5
 
 
 @dataclass(frozen=True)
-class Question:
+class StartQuestion:
     """What is asked, what the project suggests (None if nothing), and what else could be answered, each in a line."""
 
     text: str
@@ -33,29 +33,29 @@ class Wishes:
     topics: str | None = None
 
 
-def corpus_question(project: Project) -> Question:
+def corpus_question(project: Project) -> StartQuestion:
     """What is searched."""
     lines = [f"{WHOLE_PROJECT}  all files of this project"]
     lines += [f"{each.path}  {counted(each.count, 'document')}" for each in project.documents]
     lines += [f"{each}  a catalogue" for each in project.catalogues[:SHOWN]]
-    return Question("What is searched? A folder, or a file of documents.", _default_corpus(project), tuple(lines))
+    return StartQuestion("What is searched? A folder, or a file of documents.", _default_corpus(project), tuple(lines))
 
 
-def agent_question(project: Project) -> Question:
+def agent_question(project: Project) -> StartQuestion:
     """What searches it: the built-in one unless the user names another, since what files name is never started unasked."""
     lines = ["bm25, fts5, keyword, semantic, hybrid  built in", "NAME=command:ARGV with {query} and {corpus}  any program"]
     lines += ["http://HOST/search?q={query}  a service", "mcp:ARGV  a tool of an MCP server"]
     lines += [f"{each.agent}  {each.what} in {each.file}" for each in project.searches[:SHOWN]]
-    return Question("What searches it?", "bm25", tuple(lines))
+    return StartQuestion("What searches it?", "bm25", tuple(lines))
 
 
-def right_question(project: Project, corpus: str | None) -> Question:
+def right_question(project: Project, corpus: str | None) -> StartQuestion:
     """What counts as right."""
     history = f"{HISTORY}  files that a commit changed are right for its message ({counted(project.commits, 'commit')})"
     lines = [f"{each.path}  {counted(each.cases, 'case')}, {each.format}" for each in project.suites[:SHOWN]]
     lines += [history] if project.commits else []
     lines += [f"{DRAFT}  a few cases made from documents, for you to correct"]
-    return Question("What counts as right? A file of cases or judgments, or:", default_right(project, corpus), tuple(lines))
+    return StartQuestion("What counts as right? A file of cases or judgments, or:", default_right(project, corpus), tuple(lines))
 
 
 def default_right(project: Project, corpus: str | None) -> str:

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from searchmark.running.runner import Ran
     from searchmark.starting.project import Project
     from searchmark.starting.start import Started
-    from searchmark.starting.wishes import Question, Wishes
+    from searchmark.starting.wishes import StartQuestion, Wishes
 
 QUESTIONS, MEASURING = "The three questions", "Gate"
 LONGEST_LINE = 200
@@ -129,7 +129,7 @@ def _answered(
     return wishes_of(project, searched, searching, right, topics)
 
 
-def _answer(flag: str, question: Question, asking: bool) -> str | None:
+def _answer(flag: str, question: StartQuestion, asking: bool) -> str | None:
     """What the user answers, or what the project suggests."""
     if not asking:
         if question.default is not None:
