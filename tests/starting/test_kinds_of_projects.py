@@ -135,7 +135,7 @@ def test_a_program_is_measured_with_the_config_named(project: Path, capsys: pyte
 
 def test_python_code_is_named_on_the_command_line_as_well(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
     with_documents(project)
-    Path("mine.py").write_text("def find(query, k):\n    return ['page00.md']\n")
+    Path("mine.py").write_text("def find(query, k):\n    return [f'page{len(query) % 14:02}.md', f'page{len(query) % 5:02}.md']\n")
     assert main(["init", "--yes", "--no-measure", "--agent", "mine.py:find"]) == 0
     said = " ".join(capsys.readouterr().out.split())
     assert "searchmark evaluate --agent find=mine.py:find runs find" in said

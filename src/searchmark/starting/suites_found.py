@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
 from searchmark.errors import SearchmarkError
-from searchmark.files.store import open_stored
+from searchmark.files.store import open_file
 from searchmark.records import Suite
 from searchmark.suites import load_suite
 from searchmark.suites.detect import detect
@@ -17,14 +17,17 @@ from searchmark.suites.source import Source
 LARGEST = 1 << 26  # bytes of a file that is read to see whether it is a suite
 MOST_READ = 20
 LARGEST_LINE = 1 << 12
-_SUITE_NAME = re.compile(r"(?:^|[-_.])(suites?|gold|gold[-_]?set|goldset|qrels?|judge?ments?|cases|benchmark|fixtures)(?:[-_.]|$)")
+_SUITE_NAME = re.compile(
+    r"(?:^|[-_.])(suites?|gold|gold[-_]?set|goldset|qrels?|judge?ments?|ratings?|labels|cases|benchmark|fixtures)(?:[-_.]|$)"
+)
 _TOPICS_NAME = re.compile(r"(?:^|[-_.])(topics?|queries|query)(?:[-_.]|$)")
 _CORPUS_NAME = re.compile(r"(?:^|[-_.])(corpus|documents?|docs|collection|catalogu?e)(?:[-_.]|$)")
 _SUITE_ENDINGS = (".yaml", ".yml", ".json", ".jsonl", ".csv", ".tsv", ".txt", ".qrels", ".qrel")
-_TOPICS_ENDINGS = (".tsv", ".txt", ".jsonl", ".json", ".csv", ".xml", ".topics")
+_TOPICS_ENDINGS = (".trec", ".tsv", ".txt", ".jsonl", ".json", ".csv", ".xml", ".topics")
 _CORPUS_ENDINGS = (".jsonl", ".csv", ".tsv", ".json", ".parquet", ".sgml", ".trec", ".txt")
 _RUN_ENDINGS = (".run", ".trec")
 _RUN_COLUMNS = 6
+_PACKED = re.compile(r"\.(gz|zst|bz2|xz)$")
 _EXAMPLES = frozenset(
     {"examples", "example", "samples", "sample", "demo", "demos", "fixtures", "testdata", "test_data", "third_party", "vendor"}
 )
@@ -68,14 +71,14 @@ def suites_among(folder: Path, files: Sequence[str]) -> tuple[tuple[FoundSuite, 
         found = _read(folder, file, _beside(file, files, _TOPICS_NAME, _TOPICS_ENDINGS), _corpus_beside(folder, file, files))
         if found is not None and found.cases:
             suites.append(found)
-    runs = tuple(file for file in files if file.lower().endswith(_RUN_ENDINGS) and _is_run(folder / file))
-    return tuple(sorted(suites, key=lambda each: not each.is_of_the_project)), runs
+    runs = tuple(file for file in files if _PACKED.sub("", file.lower()).endswith(_RUN_ENDINGS) and _is_run(folder / file))
+    return tuple(sorted(suites, key=lambda each: (not each.is_of_the_project, each.format == "diversity-qrels"))), runs
 
 
 def _is_run(path: Path) -> bool:
     """Whether the first line has the six columns of a TREC run."""
     try:
-        with open_stored(path) as file:
+        with open_file(path) as file:
             return len(file.readline(LARGEST_LINE).split()) == _RUN_COLUMNS
     except (SearchmarkError, OSError):
         return False
@@ -101,7 +104,7 @@ def _is_below(file: str, folders: Iterable[str]) -> bool:
 
 
 def _is_named(file: str, pattern: re.Pattern[str], endings: tuple[str, ...]) -> bool:
-    name = PurePosixPath(file).name.lower()
+    name = _PACKED.sub("", PurePosixPath(file).name.lower())
     return name.endswith(endings) and pattern.search(name) is not None
 
 
