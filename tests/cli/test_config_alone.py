@@ -87,7 +87,7 @@ def test_a_gate_and_an_audit_need_no_suite_either(project: Path, capsys: pytest.
 
 def test_evaluate_takes_the_only_agent_of_the_config(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["evaluate", "--config", "sm.yaml"]) == 4
-    assert "the config lists several agents: name one with --agent (keyword, bm25), or compare them all" in capsys.readouterr().err
+    assert "the config lists several agents: name one with --agent (keyword, bm25) or as suite.agent" in capsys.readouterr().err
     Path("one.yaml").write_text(CONFIG.replace("keyword, ", ""))
     code, report = reported("evaluate", "--config", "one.yaml")
     assert code == 0
@@ -95,6 +95,26 @@ def test_evaluate_takes_the_only_agent_of_the_config(project: Path, capsys: pyte
     Path("none.yaml").write_text("suite: {path: cases.yaml}\n")
     assert main(["evaluate", "--config", "none.yaml"]) == 4
     assert "name either the agent to run (--agent) or the saved run to score (--run)" in capsys.readouterr().err
+
+
+def test_evaluate_takes_the_agent_that_the_config_wants_evaluated(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    Path("cases.yaml").write_text(f"agent: random\n{CASES}")
+    Path("sm.yaml").write_text(CONFIG.replace("{path: cases.yaml,", "{path: cases.yaml, agent: bm25,"))
+    code, report = reported("evaluate", "--config", "sm.yaml")
+    assert (code, list(report["agents"])) == (0, ["bm25"])
+    _, report = reported("evaluate", "--config", "sm.yaml", "--agent", "keyword")
+    assert list(report["agents"]) == ["keyword"]
+
+
+@pytest.mark.parametrize("agent", ["fts5", "command:touch x", "mine.py:Mine"])
+def test_the_agent_that_a_config_wants_evaluated_is_one_that_it_lists(
+    agent: str, project: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    Path("searchmark.yaml").write_text(CONFIG.replace("{path: cases.yaml,", f"{{path: cases.yaml, agent: '{agent}',"))
+    assert main(["evaluate"]) == 4
+    message = capsys.readouterr().err
+    assert f"suite.agent must be one of the agents of the config (keyword, bm25), not '{agent}'" in message
+    assert not Path("x").exists()
 
 
 def test_the_config_says_which_files_of_its_corpus_are_searched(project: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -139,3 +139,31 @@ def test_a_file_that_is_no_config_by_its_size_is_refused(project: Path) -> None:
     with (project / "searchmark.yaml").open("wb") as file:
         file.truncate(1 << 40)
     assert "is larger than 1 MiB" in refusal()
+
+
+@pytest.mark.parametrize(
+    ("content", "ours"),
+    [
+        ("agents: [bm25]\ndataset: {min_files: 2}\n", True),
+        ("# a benchmark\nevaluation:\n  num_runs: 3\nagents:\n  - bm25\n", True),
+        ("dataset: imagenet\nevaluation: top1\n", False),
+        ("agents: [bm25]\ntraining: {epochs: 3}\n", False),
+        ("[tool]\n", False),
+    ],
+)
+def test_a_benchmark_config_is_obeyed_if_it_lists_agents_and_has_no_other_sections(project: Path, content: str, ours: bool) -> None:
+    (project / "searchmark.yaml").unlink()
+    (project / "benchmark_config.yaml").write_text(content)
+    assert bool(load_config().agents) is ours
+
+
+def test_a_benchmark_config_that_is_broken_is_told(project: Path) -> None:
+    (project / "searchmark.yaml").unlink()
+    (project / "benchmark_config.yaml").write_text("agents:\n  - name: [\n")
+    with pytest.raises(UsageError, match=r"benchmark_config\.yaml"):
+        load_config()
+
+
+def test_our_own_name_comes_before_that_of_a_benchmark_config(project: Path) -> None:
+    (project / "benchmark_config.yaml").write_text("agents: [bm25]\n")
+    assert load_config().compare.margin == 0.5

@@ -159,13 +159,17 @@ def configured_agents(config: Config) -> tuple[str, ...]:
 
 
 def only_agent(config: Config) -> str | None:
-    """The agent of a config that lists one; None if it lists none, and refused if there are several to choose from.
+    """The agent that a config wants evaluated, or its only one; None if it lists none, and refused if nothing tells which.
 
     The first one of a built-in suite is the one that its gates are about.
     """
+    if config.suite.agent is not None:
+        return config.suite.agent
     names = configured_agents(config)
     if len(names) > 1 and config.builtin is None:
-        raise UsageError(f"the config lists several agents: name one with --agent ({', '.join(names)}), or compare them all")
+        raise UsageError(
+            f"the config lists several agents: name one with --agent ({', '.join(names)}) or as suite.agent, or compare them all"
+        )
     return names[0] if names else None
 
 

@@ -32,6 +32,7 @@ from searchmark.errors import (
 # Verb and the first line of its help, so that listing the verbs imports none of them.
 VERBS = {
     "demo": "Show the main job in five commands, in under a minute.",
+    "init": "Write a first config, suite and CI workflow for a project.",
     "generate": "Mine a gold set from the history of Git repositories.",
     "evaluate": "Run an agent on a suite, or score a saved run.",
     "compare": "Compare agents or saved runs on one suite, with evidence.",

@@ -8,19 +8,24 @@ the user's own.
 from __future__ import annotations
 
 import os
+import re
 import stat
 import sys
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from pathlib import Path
 
 from searchmark.config.parsing import PROJECT_FILE, project_section
+from searchmark.config.sections import Config
 from searchmark.errors import FormatError, UsageError
 from searchmark.files.text_encoding import strict_text
 from searchmark.files.toml_files import parse_toml
 
 LARGEST = 1 << 20  # bytes of a config; others may have put a larger file there to be read
-NAMES = ("searchmark.yaml", "searchmark.yml", "searchmark.toml", PROJECT_FILE)
+BENCHMARK_FILE = "benchmark_config.yaml"
+NAMES = ("searchmark.yaml", "searchmark.yml", "searchmark.toml", BENCHMARK_FILE, PROJECT_FILE)
+_SHARED = (BENCHMARK_FILE, PROJECT_FILE)  # names that files of other programs have too
+_SECTION = re.compile(rb"^([A-Za-z_][\w-]*)[ \t]*:", re.MULTILINE)  # of YAML: a key at the beginning of a line
 
 
 @dataclass(frozen=True)
@@ -63,10 +68,10 @@ def _content(file: Path) -> _Opened | None:
     try:
         opened = _opened(file)
     except OSError as error:
-        if file.name == PROJECT_FILE:
+        if file.name in _SHARED:
             return None
         raise _refusal(file, f"cannot be read ({error.strerror})") from error
-    return opened if file.name != PROJECT_FILE or _is_ours(opened.content) else None
+    return opened if file.name not in _SHARED or _is_ours(file.name, opened.content) else None
 
 
 def _opened(file: Path) -> _Opened:
@@ -81,7 +86,18 @@ def _opened(file: Path) -> _Opened:
         os.close(handle)
 
 
-def _is_ours(content: bytes) -> bool:
+def _is_ours(name: str, content: bytes) -> bool:
+    """Whether a file whose name does not tell is meant for us."""
+    return _is_benchmark(content) if name == BENCHMARK_FILE else _is_project(content)
+
+
+def _is_benchmark(content: bytes) -> bool:
+    """Whether it lists agents, and has no section that we do not have. It is not parsed for that: if it is broken, that is told."""
+    found = {name.decode() for name in _SECTION.findall(content[:LARGEST])}
+    return "agents" in found and found <= {each.name for each in fields(Config)}
+
+
+def _is_project(content: bytes) -> bool:
     """Whether a project file has something for us; one that is broken is not our business."""
     if b"searchmark" not in content or len(content) > LARGEST:  # most have nothing, and need not be understood for that
         return False

@@ -82,13 +82,15 @@ class SuiteConfig:
     """The section ``suite``: what is measured by, where the command line does not say it.
 
     Paths are taken from the folder of the config. ``format`` and ``topics`` are those of the suite in ``path``; what is searched
-    is a matter of the section ``corpus``.
+    is a matter of the section ``corpus``. ``agent`` is the one of the section ``agents`` that ``evaluate`` runs where several
+    are listed.
     """
 
     path: PathBeside | None = None
     format: str | None = None  # one of suites.detect.FORMATS, checked where the suite is read
     topics: PathBeside | None = None
     measures: tuple[str, ...] = ()
+    agent: str | None = None
 
     def __post_init__(self) -> None:
         if self.path is None and (self.format is not None or self.topics is not None):
@@ -190,6 +192,10 @@ class Config:
                 raise UsageError(
                     f"the agent {agent.name!r} is called as the mode {mode!r} of {other.name!r} is; rename one of them"
                 )
+        # A name and nothing else: a text such as command:ARGV would be run.
+        if self.suite.agent is not None and self.suite.agent not in {*modes, *(agent.name for agent in self.agents)}:
+            listed = ", ".join(agent.name for agent in self.agents) or "none"
+            raise UsageError(f"suite.agent must be one of the agents of the config ({listed}), not {self.suite.agent!r}")
 
     @property
     def file(self) -> Path | None:

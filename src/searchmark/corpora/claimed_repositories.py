@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from itertools import islice
 from pathlib import Path
 
 from searchmark.errors import UsageError, shortened
@@ -56,15 +57,16 @@ def _is_of(case: Case, name: object, *, single: bool) -> bool:
 
 
 def _checked(claimed: object, base: Path | None, cases: Sequence[Case], wanted: str) -> Path:
-    folder = _near(claimed, base) if isinstance(claimed, str) else None
-    if folder is None or not _holds_commits(folder, cases):
+    places = list(_places(claimed, base)) if isinstance(claimed, str) else []
+    found = next((place for place in places if _holds_commits(place, cases)), None)
+    if found is None:
         shown = shortened(repr(claimed), _LONGEST_PATH)
-        shallow = "" if folder is None or not _is_shallow(folder) else f"; it is a shallow clone: {CLONE_ALL}"
+        shallow = f"; it is a shallow clone: {CLONE_ALL}" if any(map(_is_shallow, places)) else ""
         raise UsageError(
             f"the gold set names {shown}, which is not a Git repository with the commits of its cases; "
             f"name it with --repo {wanted}{shallow}"
         )
-    return folder
+    return found
 
 
 def _is_shallow(folder: Path) -> bool:
@@ -77,10 +79,16 @@ def _is_shallow(folder: Path) -> bool:
         return False
 
 
-def _near(path: str, base: Path | None) -> Path | None:
-    """A folder as it is named, or else from the folder that the gold set lies in."""
-    places = [Path(path), *([] if base is None else [base / path])]
-    return next((place for place in places if os.path.isdir(place)), None)  # noqa: PTH112  # False for what can be no path
+def _places(path: str, base: Path | None) -> Iterator[Path]:
+    """A folder as it is named, then from the folder that the gold set lies in, then the repository that this one is in.
+
+    The last is where a gold set is that was committed: the path of whoever mined it means nothing in other clones.
+    """
+    named = [Path(path), *([] if base is None else [base / path])]
+    yield from (place for place in named if os.path.isdir(place))  # noqa: PTH112  # False for what can be no path
+    if base is not None:
+        around = base.absolute()
+        yield from islice((parent for parent in (around, *around.parents) if os.path.lexists(parent / ".git")), 1)
 
 
 def _holds_commits(folder: Path, cases: Sequence[Case]) -> bool:

