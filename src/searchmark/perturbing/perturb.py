@@ -55,7 +55,7 @@ def perturb(suite: Suite, kinds: ChosenKinds, *, per_case: int = 1, seed: int = 
     making = _Making(suite, kinds, per_case, seed)
     cases = list(making.cases())
     if len(cases) == len(suite):
-        raise NothingEvaluated(f"no query of the suite {suite.name!r} can be varied: {', '.join(kinds.edits)}; nothing was written")
+        raise NothingEvaluated(f"no query of {suite.name!r} can be varied by {', '.join(kinds.edits)}; nothing was written")
     about = {"of": suite.name, "kinds": list(kinds.edits), "per_case": per_case, "seed": seed}
     perturbed = Suite.from_cases(
         f"{suite.name}-perturbed",

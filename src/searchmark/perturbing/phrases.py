@@ -37,8 +37,9 @@ class PhraseTable:
         keys = [word[0].casefold() for word in words]
         found, place = [], 0
         while place < len(words):
-            count = next((n for n in range(LONGEST_PHRASE, 0, -1) if tuple(keys[place : place + n]) in self.replacements), 0)
-            if count and place + count <= len(words):
+            lengths = range(min(LONGEST_PHRASE, len(words) - place), 0, -1)
+            count = next((n for n in lengths if tuple(keys[place : place + n]) in self.replacements), 0)
+            if count:
                 options = self.replacements[tuple(keys[place : place + count])]
                 found.append((words[place].start(), words[place + count - 1].end(), options))
             place += count or 1

@@ -29,8 +29,8 @@ def other_number(word: str) -> str | None:
     lowered = word.lower()
     if not (word.isascii() and word.isalpha()) or len(word) < FEWEST_LETTERS or lowered in _ALWAYS_ALIKE:
         return None
-    if (word.isupper() and len(word) > 1) or _NO_NOUN.search(lowered):
-        return None  # an abbreviation, or a verb, adjective or adverb
+    if word[1:] != lowered[1:] or _NO_NOUN.search(lowered):
+        return None  # an abbreviation or an identifier; a verb, adjective or adverb
     changed = _IRREGULAR.get(lowered) or _SINGULAR.get(lowered) or _regular(lowered)
     return changed[:1].upper() + changed[1:] if word[0].isupper() else changed
 
