@@ -55,7 +55,7 @@ def workplace(tmp_path: Path, monkeypatch) -> Path:
     return tmp_path
 
 
-HEAVY = {"gates.md", "modes.md", "running.md"}  # pages whose examples run many agents
+HEAVY = {"gates.md", "modes.md", "perturb.md", "running.md"}  # pages whose examples run many agents
 
 
 def snippets(pattern: re.Pattern[str]) -> list[object]:

@@ -131,7 +131,7 @@ def test_evaluate_shows_the_drop_by_kind_in_every_format(capsys: pytest.CaptureF
     row = [cell.text for cell in perturbation_table(report).rows[1]]
     assert row == ["typo", "18", "16", "1.0000", "0.0000", "1.0000", f"{typo.low:.4f} to 1.0000", "2"]
     for text in (told, Path("r.txt").read_text()):
-        assert "drop by kind of perturbation, Hit rate@5 (Success@5)" in " ".join(text.split())
+        assert "drop by perturbation, Hit rate@5 (Success@5)" in " ".join(text.split())
         assert " ".join(row) in " ".join(text.split())
     assert f"| {' | '.join(row)} |" in Path("r.md").read_text()
     page = Path("r.html").read_text()

@@ -209,6 +209,14 @@ def test_a_glossary_goes_one_way_and_through_the_whole_query(tmp_path: Path) -> 
     assert variants("translation", "chamado", files=files) == []
 
 
+def test_a_query_of_which_less_than_half_is_known_is_not_translated(tmp_path: Path) -> None:
+    path = tmp_path / "pt.txt"
+    path.write_text("issue = chamado\na = um\n")
+    assert variants("translation", "attach a screenshot", files=WordFiles(glossary=path)) == []
+    assert variants("translation", "attach a file to the issue", files=WordFiles(glossary=path)) == []
+    assert variants("translation", "close the issue", files=WordFiles(glossary=path)) == ["close the chamado"]
+
+
 def test_a_file_for_labels_is_read_as_far_as_it_names_synonyms(tmp_path: Path) -> None:
     path = tmp_path / "synonyms.txt"
     path.write_text("[category]\nsneakers = running shoes\nloafers < shoes\n")

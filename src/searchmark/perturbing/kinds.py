@@ -95,7 +95,9 @@ def choose_kinds(named: Sequence[str], files: WordFiles, language: str) -> Chose
         "truncation": letters.truncations,
     }
     with_files: dict[str, Edit] = {
-        kind: partial(replaced_once if kind == SYNONYM else replaced_throughout, table=table)
+        kind: partial(replaced_once, table=table)
+        if kind == SYNONYM
+        else partial(replaced_throughout, table=table, language=language)
         for kind, table in tables.items()
         if table is not None
     }

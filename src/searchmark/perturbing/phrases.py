@@ -12,6 +12,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from searchmark.agents.lexical.stop_words import STOP_WORDS
 from searchmark.errors import FormatError, shortened
 from searchmark.files.store import read_utf8
 from searchmark.perturbing.draws import Draws
@@ -20,6 +21,7 @@ from searchmark.perturbing.edits import rewritten
 _WORD = re.compile(r"\w+(?:['\N{RIGHT SINGLE QUOTATION MARK}]\w+)*")
 _OF_LABELS = re.compile(r"\[.*\]\Z|[^=,]*<")
 LONGEST_PHRASE = 8  # words
+LEAST_TRANSLATED = 0.5  # of the words of a query that are no function words: "attach um screenshot" is English
 
 Key = tuple[str, ...]
 
@@ -72,10 +74,12 @@ def replaced_once(query: str, draws: Draws, table: PhraseTable) -> Iterator[str]
         yield f"{query[:start]}{text}{query[end:]}"
 
 
-def replaced_throughout(query: str, draws: Draws, table: PhraseTable) -> Iterator[str]:
-    """Every phrase that is known by one of its translations; first by the first of each."""
+def replaced_throughout(query: str, draws: Draws, table: PhraseTable, language: str) -> Iterator[str]:
+    """Every phrase that is known by one of its translations, first by the first of each; nothing where too little is known."""
     found = table.matches(query)
-    if not found:
+    telling = [word.start() for word in _WORD.finditer(query) if word[0].lower() not in STOP_WORDS[language]]
+    known = [place for place in telling if any(start <= place < end for start, end, _ in found)]
+    if not known or len(known) < LEAST_TRANSLATED * len(telling):
         return
     yield rewritten(query, [(start, end, texts[0]) for start, end, texts in found])
     for _ in range(max(len(texts) for _, _, texts in found) - 1):

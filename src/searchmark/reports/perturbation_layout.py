@@ -20,7 +20,7 @@ def perturbation_table(report: Report) -> Table:
     drops.sort(key=lambda each: (runs.get(each.run, len(runs)), each.drop is None, -(each.drop or 0.0), each.kind))
     rows = ((*((Text(each.run),) if several else ()), *_cells(each)) for each in drops)
     columns = (*(("run",) if several else ()), *_COLUMNS)
-    title = f"drop by kind of perturbation, {with_words(leading)}" if leading else None
+    title = f"drop by perturbation, {with_words(leading)}" if leading else None
     return table(columns, rows, title, keys=2 if several else 1, secondary=("left out", "cases"))
 
 
