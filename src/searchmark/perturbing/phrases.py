@@ -91,7 +91,7 @@ def _pairs(path: Path, number: int, text: str, one_way: bool) -> Iterator[tuple[
     sides = (left, right) if arrow else tuple(text.split("=")) if "=" in text else (text,)
     groups = [[" ".join(each.split()) for each in side.split(",") if each.strip()] for side in sides]
     if not all(groups) or (len(groups) == 1 and len(groups[0]) == 1):
-        reason = f"{shortened(text, 60)!r} names one phrase; write what it stands for: ticket = issue"
+        reason = f"{shortened(text, 60)!r} names one phrase; write both sides: ticket = issue"
         raise FormatError(path, f"line {number}", reason)
     if arrow or (one_way and len(groups) > 1):
         sources, targets = groups[0], [phrase for group in groups[1:] for phrase in group]

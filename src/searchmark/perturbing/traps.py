@@ -86,7 +86,7 @@ def lexical_traps(suite: Suite, corpus: Corpus | None) -> LexicalTraps:
         skipped[UNANSWERABLE] += len(part) - len(answerable)
         if not len(answerable):
             continue
-        search = _Search(answerable, searched)
+        search = _TrapSearch(answerable, searched)
         for case, trap in search.cases():
             if isinstance(trap, str):
                 skipped[trap] += 1
@@ -107,7 +107,7 @@ def _brought_along(suite: Suite) -> Iterator[tuple[Suite, Corpus]]:
             yield Suite.from_cases(suite.name, cases, defaults=suite.defaults), Corpus.of(suite.name, documents)
 
 
-class _Search:
+class _TrapSearch:
     """The queries of a suite against one corpus, which is read once."""
 
     def __init__(self, suite: Suite, corpus: Corpus) -> None:
@@ -115,7 +115,7 @@ class _Search:
         self._existing = Existing(corpus.survey.ids, corpus.survey.folder)
         self._analyser = AnalyserChoice(AnalyserOptions()).of(corpus)
         self._terms = {case.id: sorted(set(self._analyser.query_terms(case.query or ""))) for case in suite.cases}
-        self._postings = _Postings(self._analyser, set(chain.from_iterable(self._terms.values())))
+        self._postings = _TermDocuments(self._analyser, set(chain.from_iterable(self._terms.values())))
         for document in corpus:
             self._postings.take(document)
 
@@ -155,7 +155,7 @@ class _Search:
         return sorted({rows[name] for name, exists in settled if exists and name in rows})
 
 
-class _Postings:
+class _TermDocuments:
     """Which documents have which of some terms; of all other words nothing is kept."""
 
     def __init__(self, analyser: Analyser, terms: Iterable[str]) -> None:
