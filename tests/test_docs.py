@@ -55,7 +55,7 @@ def workplace(tmp_path: Path, monkeypatch) -> Path:
     return tmp_path
 
 
-HEAVY = {"gates.md", "modes.md", "running.md"}  # pages whose examples run many agents
+HEAVY = {"gates.md", "modes.md", "perturb.md", "running.md"}  # pages whose examples run many agents
 # What a reader does once, with a network or for long; the Makefile's own targets are tested by being used.
 NOT_RUN = ("git clone ", "cd ", "make ", "pip install ", "pytest ")
 

@@ -7,6 +7,7 @@ from dataclasses import replace
 
 from searchmark.analysis.comparison import Pair, unique_names
 from searchmark.analysis.decisions import decide
+from searchmark.analysis.perturbations import perturbation_drops
 from searchmark.analysis.scores import Scores
 from searchmark.audit.about_runs import about_run, said_once, told_apart
 from searchmark.audit.run_findings import comparability_findings, noise_findings
@@ -48,7 +49,8 @@ def build_report(
     gate, of_gate = findings_apart(gate)
     of_suite = (*of_gate, *audited)
     found = said_once((*of_run, *segment_findings(suite, by), *corpus_findings(corpus)), of_suite)
-    return _advised(Report(about, {name: agent}, FactColumns(suite.table), gate, tuple(by_severity(found))))
+    drops = tuple(perturbation_drops({name: scores}))
+    return _advised(Report(about, {name: agent}, FactColumns(suite.table), gate, tuple(by_severity(found)), perturbations=drops))
 
 
 def build_comparison(
@@ -88,6 +90,7 @@ def build_comparison(
         pairs=tuple(pairs),
         decisions=tuple(decide(table, pairs, named) for table in tables),
         snapshot_effects=tuple(snapshot_effects(named)),
+        perturbations=tuple(perturbation_drops(named)),
     )
     return _advised(report)
 

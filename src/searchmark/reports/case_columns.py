@@ -14,6 +14,7 @@ from searchmark.measures.formulas import Ints
 from searchmark.options.report_options import HITS_SHOWN
 from searchmark.records import MATCHES, NOTHING_KNOWN, STATUSES, CaseTable, Suite
 from searchmark.records.id_columns import texts_at
+from searchmark.records.variants import LANGUAGE_FIELDS, VARIATION_FIELDS
 from searchmark.reports.case_records import CaseFacts, CaseSummary, ExpectedTarget, ShownHit
 
 
@@ -54,10 +55,6 @@ class ExpectedTargets:
 
 
 NOT_JUDGED = np.iinfo(np.int64).min
-
-# What the fields are called that say in which language a case is, and how its query was varied.
-LANGUAGE_FIELDS = ("language", "lang", "locale")
-VARIATION_FIELDS = ("variation", "variant", "perturbation")
 
 # What the document of a hit says, by the snapshot that was searched, case and id; None where it cannot be read.
 HitText = Callable[[str | None, str, str], str | None]

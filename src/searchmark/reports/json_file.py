@@ -45,6 +45,7 @@ def to_json(report: Report) -> Iterator[str]:
         "pairs": [asdict(pair) for pair in report.pairs],
         "decisions": [asdict(decision) for decision in report.decisions],
         "snapshot_effects": [asdict(effect) for effect in report.snapshot_effects],
+        "perturbations": [asdict(each) for each in report.perturbations],
         "next_step": report.next_step,
         "recommendations": [asdict(each) for each in report.recommendations],
         "drifts": [asdict(each) for each in report.drifts],

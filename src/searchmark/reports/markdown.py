@@ -15,6 +15,7 @@ from searchmark.reports.failure_kinds import kind_lines, kind_sentence
 from searchmark.reports.finding_layout import case_names, reason_and_remedy
 from searchmark.reports.history_layout import history_lines
 from searchmark.reports.outcome import first_sentence
+from searchmark.reports.perturbation_layout import perturbation_table
 from searchmark.reports.quoting import LONGEST_SENTENCE, html_in_markdown, markdown_line, markdown_text, without_commands, xml_text
 from searchmark.reports.report import Report
 from searchmark.reports.usage_layout import usage_table, usages_table
@@ -74,6 +75,10 @@ def _means(report: Report, name: str) -> Iterator[str]:
     if preparation:
         yield f"{markdown_line(preparation)}."
         yield ""
+
+
+def _perturbations(report: Report) -> Iterator[str]:
+    yield from table_lines(perturbation_table(report))
 
 
 def _comparison(report: Report) -> Iterator[str]:
@@ -169,7 +174,17 @@ def _below(found: Finding, reasons: bool) -> Iterator[str]:
 
 
 # In the order in which they are read; a section that has nothing to say gives no line.
-SECTIONS: tuple[Section, ...] = (_verdict, _summary, _comparison, _runs, _recommendations, _history, _findings, _versions)
+SECTIONS: tuple[Section, ...] = (
+    _verdict,
+    _summary,
+    _perturbations,
+    _comparison,
+    _runs,
+    _recommendations,
+    _history,
+    _findings,
+    _versions,
+)
 
 
 def _titled_list(title: str, sentences: Iterable[str]) -> Iterator[str]:

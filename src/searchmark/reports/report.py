@@ -13,6 +13,7 @@ from searchmark.analysis.decisions import Decision
 from searchmark.analysis.drifts import Drift
 from searchmark.analysis.failure_kinds import FailureKind
 from searchmark.analysis.latencies import Latency
+from searchmark.analysis.perturbations import PerturbationDrop
 from searchmark.analysis.scores import Summary
 from searchmark.analysis.similarity import Spread
 from searchmark.analysis.trends import Trend
@@ -110,7 +111,7 @@ class Report(NotebookRecord):
 
     ``cases`` is what the suite says of each case, where it says anything. ``audit`` are the findings that a reader must not
     miss, and ``next_step`` is the command that shows every case of a gate that is not passed. ``drifts`` and ``trends`` are
-    what the archive tells of earlier runs.
+    what the archive tells of earlier runs. ``perturbations`` is what variants of queries lose against their originals.
     """
 
     suite: SuiteSummary
@@ -121,6 +122,7 @@ class Report(NotebookRecord):
     pairs: tuple[Pair, ...] = ()
     decisions: tuple[Decision, ...] = ()
     snapshot_effects: tuple[SnapshotEffect, ...] = ()
+    perturbations: tuple[PerturbationDrop, ...] = ()
     next_step: str | None = None
     recommendations: tuple[Recommendation, ...] = ()
     drifts: tuple[Drift, ...] = ()

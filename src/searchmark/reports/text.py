@@ -20,6 +20,7 @@ from searchmark.reports.finding_layout import finding_sentence, lines_below, mor
 from searchmark.reports.fitting import fitted, narrowest
 from searchmark.reports.history_layout import history_lines
 from searchmark.reports.outcome import first_sentence
+from searchmark.reports.perturbation_layout import perturbation_table
 from searchmark.reports.quoting import LONGEST_SENTENCE, visible, without_commands
 from searchmark.reports.report import AgentSummary, Report
 from searchmark.reports.usage_layout import usage_table, usages_table
@@ -67,6 +68,7 @@ def _parts(report: Report, brief: bool) -> Iterator[Part]:
     else:
         for name, agent in report.agents.items():
             yield from _agent_parts(name, agent, report)
+        yield from _tables(perturbation_table(report))
     for decision in report.decisions:
         yield _line(decision.sentence, "bold")
         for line in (*decision.evidence, *decision.flips):
@@ -98,6 +100,7 @@ def _comparison_parts(report: Report, brief: bool) -> Iterator[Part]:
         usages_table(report.agents),
         anns_table(report.agents),
         stabilities_table(report.agents),
+        perturbation_table(report),
     )
     for effect in report.snapshot_effects:
         yield _line(effect.sentence, "bold")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from unicodedata import normalize
 
 import numpy as np
@@ -19,6 +19,7 @@ from searchmark.records import Suite
 from searchmark.records.id_columns import Texts, text_list, texts_at
 from searchmark.records.repository_states import state_of
 from searchmark.records.shown import listed, quoted
+from searchmark.records.variants import variant_links
 
 EXAMPLES = 3
 _SEAM = "\0"  # between queries, none of which has it
@@ -59,7 +60,15 @@ def repeated_cases(suite: Suite) -> list[list[int]]:
     if len(set(texts)) == len(texts):
         return []
     by_text = _grouped(zip(rows, texts, strict=True))
-    return [alike for group in by_text for alike in _grouped((row, _surroundings(suite, row)) for row in group)]
+    original = {link.row: link.original for link in variant_links(suite.table)}
+    told_apart = (_without_variants(group, original) for group in by_text)
+    return [alike for group in told_apart for alike in _grouped((row, _surroundings(suite, row)) for row in group)]
+
+
+def _without_variants(group: list[int], original: Mapping[int, int | None]) -> list[int]:
+    """A variant in other letters is meant to be the same query, and one observation with its original."""
+    held = set(group) if original else set()
+    return [row for row in group if original.get(row) not in held]
 
 
 def _all_folded(queries: list[str]) -> list[str]:

@@ -22,6 +22,7 @@ from searchmark.reports.outcome import Outcome, first_sentence, outcome_of
 from searchmark.reports.page.figures import Tick, Whisker, scale_of, whisker
 from searchmark.reports.page.heat import HeatMap, heat_maps, leakage_maps
 from searchmark.reports.page.pictures import Distribution, Scatter, TrendPicture, distributions, histories, scatter
+from searchmark.reports.perturbation_layout import perturbation_table
 from searchmark.reports.report import Report
 from searchmark.reports.targets import TargetLine, targets
 from searchmark.reports.usage_layout import usage_table, usages_table
@@ -252,6 +253,10 @@ class Page:
     @property
     def snapshots(self) -> list[tuple[str, Table]]:
         return [(effect.sentence, comparison_layout.snapshot_table(effect)) for effect in self.report.snapshot_effects]
+
+    @property
+    def perturbations(self) -> Table:
+        return perturbation_table(self.report)
 
     @cached_property
     def history_lines(self) -> list[HistoryLine]:
