@@ -9,7 +9,7 @@ READY := $(VENV)/ready
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help models-env servers-env demo test test-oldest test-models test-browser test-servers test-semantic-real test-slow test-hostile test-install check format bench soak docs lock dist clean
+.PHONY: help models-env servers-env demo quality test test-oldest test-models test-browser test-servers test-semantic-real test-slow test-hostile test-install check format bench soak docs lock dist clean
 
 help:  ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /  make \1	/' | expand -t 18
@@ -48,6 +48,10 @@ endif
 	@echo "Open $(DEMO)/comparison.html in a browser: verdicts, pictures, every case. $(DEMO)/comparison.md is the same as Markdown,"
 	@echo "$(DEMO)/snapshots.md has what goes wrong when today's files are searched instead of those that the authors saw, and the"
 	@echo "cases are in $(DEMO)/gold_set.json."
+
+quality: $(READY)  ## run the gates and audits of all built-in suites, reports in quality-output/
+	rm -rf quality-output
+	$(BIN)/python tests/quality.py quality-output
 
 test: $(READY)  ## run the tests
 	$(BIN)/python -m pytest -n 2
@@ -171,4 +175,4 @@ dist: $(READY)  ## build wheel and source archive into dist/, with the list of a
 	  -o dist/searchmark.cdx.json $(VENV)-package/bin/python
 
 clean:  ## remove the virtual environment and everything generated
-	rm -rf $(VENV) $(VENV)-oldest $(VENV)-models $(VENV)-browser $(VENV)-servers tests/servers/node_modules $(VENV)-release $(VENV)-package dist demo-output benchmarks/data .mypy_cache .pytest_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) $(VENV)-oldest $(VENV)-models $(VENV)-browser $(VENV)-servers tests/servers/node_modules $(VENV)-release $(VENV)-package dist demo-output quality-output benchmarks/data .mypy_cache .pytest_cache .ruff_cache .hypothesis
