@@ -9,7 +9,7 @@ READY := $(VENV)/ready
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help models-env servers-env demo test test-oldest test-models test-browser test-servers test-semantic-real test-slow test-hostile test-install check format bench soak docs site lock dist clean
+.PHONY: help models-env servers-env demo quality test test-oldest test-models test-browser test-servers test-semantic-real test-slow test-hostile test-install check format bench soak docs site lock dist clean
 
 help:  ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /  make \1	/' | expand -t 18
@@ -29,6 +29,10 @@ $(READY): pyproject.toml locks/installer.txt locks/dev.txt
 # REPO=path takes another repository, of which the newest hundred cases are used.
 demo: $(READY)  ## the main job in five commands (on an example, or REPO=path), in under a minute; reports in demo-output/
 	$(BIN)/searchmark demo -o demo-output $(if $(REPO),--repo "$(REPO)")
+
+quality: $(READY)  ## run the gates and audits of all built-in suites, reports in quality-output/
+	rm -rf quality-output
+	$(BIN)/python tests/quality.py quality-output
 
 test: $(READY)  ## run the tests
 	$(BIN)/python -m pytest -n 2
@@ -160,4 +164,4 @@ dist: $(READY)  ## build wheel and source archive into dist/, with the list of a
 	  -o dist/searchmark.cdx.json $(VENV)-package/bin/python
 
 clean:  ## remove the virtual environment and everything generated
-	rm -rf $(VENV) $(VENV)-oldest $(VENV)-models $(VENV)-browser $(VENV)-servers tests/servers/node_modules $(VENV)-release $(VENV)-package $(VENV)-site dist demo-output site-output .cache benchmarks/data .mypy_cache .pytest_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) $(VENV)-oldest $(VENV)-models $(VENV)-browser $(VENV)-servers tests/servers/node_modules $(VENV)-release $(VENV)-package $(VENV)-site dist demo-output quality-output site-output .cache benchmarks/data .mypy_cache .pytest_cache .ruff_cache .hypothesis

@@ -23,6 +23,7 @@ SCHEMA = ROOT / "docs" / "schemas" / "suite.schema.json"
 FORMATS_PAGE = ROOT / "docs" / "formats.md"
 REPORTS_PAGE = ROOT / "docs" / "reports.md"
 AUDIT_PAGE = ROOT / "docs" / "audit.md"
+SUITES_PAGE = ROOT / "docs" / "suites.md"
 
 _FILE = re.compile(r"<!-- file: (?P<file>[^ ]+) -->\n+```(?P<language>\w+)\n.*?```", re.DOTALL)
 _REPORT = re.compile(r"<!-- report: (?P<command>[^\n]*?)(?:, (?P<lines>\d+) lines)? -->\n+```(?P<language>\w+)\n.*?```", re.DOTALL)
@@ -103,12 +104,17 @@ def _with_examples(arguments: list[str]) -> list[str]:
 
 def audit_page(current: str) -> str:
     """The page about audits with every code there is, and its example files and what is printed of them as they are now."""
+    return printed_page(_CODES.sub(lambda _: codes_table(), formats_page(current)))
+
+
+def printed_page(current: str) -> str:
+    """A page with everything that commands print as it is now."""
 
     def fence(found: re.Match[str]) -> str:
         shown = CliRunner().invoke(app, _with_examples(found["command"].split())).stdout
         return f"<!-- printed -->\n```text\n$ searchmark {found['command']}\n{shown}```"
 
-    return _PRINTED.sub(fence, _CODES.sub(lambda _: codes_table(), formats_page(current)))
+    return _PRINTED.sub(fence, current)
 
 
 def codes_table() -> str:
@@ -150,3 +156,4 @@ if __name__ == "__main__":
     FORMATS_PAGE.write_text(formats_page(FORMATS_PAGE.read_text()))
     REPORTS_PAGE.write_text(reports_page(REPORTS_PAGE.read_text()))
     AUDIT_PAGE.write_text(audit_page(AUDIT_PAGE.read_text()))
+    SUITES_PAGE.write_text(printed_page(SUITES_PAGE.read_text()))

@@ -29,12 +29,14 @@ from tests.generated_docs import (
     REPORTS_PAGE,
     ROOT,
     SCHEMA,
+    SUITES_PAGE,
     audit_page,
     cli_page,
     commands_on_page,
     files_on_page,
     formats_of_examples,
     formats_page,
+    printed_page,
     reports_page,
     schema_text,
 )
@@ -55,7 +57,7 @@ def workplace(tmp_path: Path, monkeypatch) -> Path:
     return tmp_path
 
 
-HEAVY = {"gates.md", "modes.md", "perturb.md", "running.md"}  # pages whose examples run many agents
+HEAVY = {"gates.md", "modes.md", "perturb.md", "running.md", "suites.md"}  # pages whose examples run many agents
 # What a reader does once, with a network or for long; the Makefile's own targets are tested by being used.
 NOT_RUN = ("git clone ", "cd ", "make ", "pip install ", "pytest ")
 
@@ -117,6 +119,11 @@ def test_example_reports_in_the_docs_are_what_is_written() -> None:
 def test_the_codes_and_audits_in_the_docs_are_current() -> None:
     page = AUDIT_PAGE.read_text()
     assert page == audit_page(page), "run 'make docs'"
+
+
+def test_the_list_of_built_in_suites_is_current() -> None:
+    page = SUITES_PAGE.read_text()
+    assert page == printed_page(page), "run 'make docs'"
 
 
 def test_every_format_is_shown() -> None:

@@ -6,6 +6,7 @@ Each is a folder of ``builtin_suites`` that holds a ``searchmark.yaml``; nothing
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from difflib import get_close_matches
@@ -49,7 +50,7 @@ class BuiltinSuite:
     def purpose(self) -> str:
         """What it is for: the first sentence below the title of its README."""
         paragraphs = [" ".join(part.split()) for part in self.readme.split("\n\n") if part.strip() and not part.startswith("#")]
-        return (paragraphs or [""])[0].partition(". ")[0].rstrip(".")
+        return re.split(r"(?<=[.?!]) ", (paragraphs or [""])[0])[0].removesuffix(".")
 
     @property
     def file(self) -> Path:
