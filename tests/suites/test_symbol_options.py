@@ -76,3 +76,19 @@ def test_a_format_that_cannot_hold_them_says_so(tmp_path: Path, format: str) -> 
     lost = save_suite(suite, tmp_path / "out", format=format)
     assert "the suite's defaults for rel, gain, ignore_case and measures" in lost
     assert "fields of documents that are excluded" in lost
+
+
+def test_a_query_names_its_category(tmp_path: Path) -> None:
+    queries = [{**QUERY, "category": 1, "category_name": "conceptual"}, {**QUERY, "id": "b", "category": 1}]
+    suite = load_suite(written(tmp_path, queries=[*queries, {**QUERY, "id": "c", "category_name": "abstract"}]))
+    assert [case.category for case in suite.cases] == ["conceptual", "conceptual", "abstract"]
+    assert suite.cases[1].fields == {"category_number": "1"}
+    assert suite.cases[2].fields == {}
+
+
+def test_a_category_with_two_names_is_refused(tmp_path: Path) -> None:
+    other = {**QUERY, "id": "b", "category": 1, "category_name": "abstract"}
+    with pytest.raises(FormatError, match=r"queries\.1\.category_name: is 'abstract', and the category 1 was called 'conceptual'"):
+        load_suite(written(tmp_path, queries=[{**QUERY, "category": 1, "category_name": "conceptual"}, other]))
+    with pytest.raises(FormatError, match="was called 'by concept'"):
+        load_suite(written(tmp_path, queries=[other], categories={"1": "by concept"}))

@@ -11,12 +11,14 @@ from typing import TYPE_CHECKING, Annotated, Any
 import click
 from click.core import ParameterSource
 
+from searchmark.cli._corpus import survey_of
 from searchmark.cli._options import is_given, option_group
 from searchmark.cli._output import remark, tell
 from searchmark.config import Config
 from searchmark.errors import Unresolvable
 from searchmark.gates.presets import PRESETS
 from searchmark.measures.grammar import AnyMeasure
+from searchmark.options.corpus_choice import CorpusChoice
 from searchmark.options.gate_options import BASELINE_FILE, POLICIES, GateOptions
 from searchmark.options.option import Option
 from searchmark.records import Suite
@@ -153,11 +155,15 @@ def _said_again(names: Sequence[str]) -> Iterator[str]:
                 yield from (switch,) if isinstance(each, bool) else (name, str(each))
 
 
-def say_what_is_foreseen(suite: Suite, rules: Sequence[Rule], baseline: Baseline, config: Config, looks: LookBook) -> None:
+def say_what_is_foreseen(
+    suite: Suite, rules: Sequence[Rule], baseline: Baseline, config: Config, looks: LookBook, searched: CorpusChoice
+) -> None:
     """Say what the gate could see, before hours of searching; stop if it could see nothing."""
     from searchmark.experiments import foresee_gate
 
-    for words, foreseen in foresee_gate(suite, rules, baseline, config.compare, looks):
+    # Only globs and symbols need the ids of the corpus: nDCG is not defined without them.
+    survey = None if baseline.run is None or suite.judgments.match is None else survey_of(suite, searched)
+    for words, foreseen in foresee_gate(suite, rules, baseline, config.compare, looks, survey):
         if not foreseen.resolvable:
             raise Unresolvable(f"gate unresolvable: {words} against the baseline: {foreseen.reason}; nothing was run")
         if baseline.run is None:

@@ -146,7 +146,8 @@ def command(
     suite = with_fields_of_targets(suite, wanted.splits, rules, searched)
     runs = saved.load(live.where.mapping)
     options = replace(options, decisions=tuple(about_suite(table, suite) for table in options.decisions))
-    tables = [about_suite(table, suite) for table in compared.tables(options)]
+    # A config may hold the table of the preset as well: one decision is told once.
+    tables = [table for each in compared.tables(options) if (table := about_suite(each, suite)) not in options.decisions]
     if agents:
         specs = agent_specs(agents, modes, config, live)
         told = [*told_by(source, saved, files), *kept.hidden(suite, searched, config)]

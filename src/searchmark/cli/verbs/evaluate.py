@@ -132,7 +132,7 @@ def command(
         spec = one_agent(agent, mode, setup, config, live)
         return debugged(live.experiment(suite, (spec,), config, told_by(source, saved, files)), asked)
     if not saved.run_paths:
-        say_what_is_foreseen(suite, rules, baseline, config, gates.looks(config, rules))
+        say_what_is_foreseen(suite, rules, baseline, config, gates.looks(config, rules), searched)
         specs = (one_agent(agent, mode, setup, config, live),)
         told = [*told_by(source, saved, files), *kept.hidden(suite, searched, config)]
         ran = run_shown(live.experiment(suite, specs, config, told), live.save_run)
