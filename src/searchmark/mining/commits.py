@@ -171,7 +171,9 @@ BEYOND_ONE_COMMIT = {
 }
 ALL_RULES = (*(rule.name for rule in RULES), *BEYOND_ONE_COMMIT)
 # Without these there is nothing to ask, nothing to find, or nowhere to look.
-ALWAYS_ON = words("root empty links_only no_code_file nothing_to_find odd_path malformed shallow_boundary same_name binary no_lines")
+ALWAYS_ON = words(
+    "root empty links_only no_code_file nothing_to_find odd_path malformed shallow_boundary same_name binary no_lines"
+)
 
 
 def reason(name: str) -> str:
