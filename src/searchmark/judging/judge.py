@@ -121,13 +121,13 @@ def _match(suite: Suite, run: Run, rows: Ints, kinds: CaseKinds, valid: NDArray[
 def target_ranks(judged: Judged, case: int) -> dict[str, int | None]:
     """For every relevant target of a case the rank of its hit, None if it was not returned.
 
-    A glob or a symbol has no hit of its own: the first that fits meets it.
+    A glob or a symbol has no hit of its own: the first that fits meets it. Lines are found by any hit that has some of them.
     """
     judgments, matches = judged.suite.judgments, judged.matches
     ranks: dict[str, int | None] = {}
     for row in range(*judgments.starts[case : case + 2].tolist()):
         if judgments.grades[row] >= judged.suite.defaults.rel:
-            target, met = judgments.targets[row], matches.met[row]
+            target, met = judgments.targets[row], matches.seen[row]
             here = None if met == NOT_MET else int(matches.rank[met])
             ranks[target] = min(filter(None, (ranks.get(target), here)), default=None)
     return ranks

@@ -20,8 +20,8 @@ from searchmark.judging.matching import line_range
 from searchmark.judging.names import LINES, lines_apart
 from searchmark.judging.spelling import normal_path
 from searchmark.measures.formulas import Ints
-from searchmark.measures.line_reading import ReadLines
 from searchmark.measures.line_tokens import MOST_LINES, MOST_TOKENS, TOKENIZER
+from searchmark.measures.read_lines import ReadLines
 from searchmark.records import OK, AnswerDetails, Judgment, Run, Suite
 from searchmark.records.columns import starts_of
 

@@ -10,13 +10,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
-if TYPE_CHECKING:
-    from searchmark.measures.line_reading import ReadLines
+from searchmark.measures.read_lines import ReadLines
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
