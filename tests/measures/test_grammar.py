@@ -51,6 +51,7 @@ def test_is_read_and_printed_in_one_spelling(written: str, printed: str) -> None
 def test_the_printed_name_is_read_back(name: str) -> None:
     definition = DEFINITIONS[name]
     options = {"rel": "2", "gains": "0:0,1:2.5", "p": "0.9", "max": "3", "credit": "dir", "beta": "2", "alpha": "0.3"}
+    options["tokens"] = "4000"
     if "credit" not in definition.parameters:  # both exclude each other
         options["judged_only"] = "true"
     inner = ",".join(f"{key}={options[key]}" for key in definition.parameters if key in options)

@@ -14,6 +14,7 @@ from typing import Any
 from searchmark.agents.agent import RetrievalAgent, RetrievalResult
 from searchmark.agents.lexical.analyser import AnalyserOptions
 from searchmark.agents.lexical.collection import Collection, Weighting
+from searchmark.agents.passages import Passages, check_lines, describe_lines, with_lines
 from searchmark.corpora.corpus import Changes, Corpus
 from searchmark.corpora.selection import DocumentSelection
 from searchmark.options.strict import strict_record
@@ -30,6 +31,7 @@ class Bm25Config(AnalyserOptions):
     ``content_weight``: the same for the content.
     ``fields``: what of a document is searched, by the names of its fields; ``title`` counts as its name, all others as content.
     ``filter``: only documents with these values, as ``{brand: [adidas, nike]}``.
+    ``lines``: hits are passages, with their lines, and a file may be hit several times.
     ``cache``: cache what was counted on disk for the next run. The default is to do so where a corpus names the
     contents of its documents, as Git does, because then they need not even be read.
     """
@@ -40,10 +42,11 @@ class Bm25Config(AnalyserOptions):
     content_weight: float = 1.0
     fields: list[str] | None = None
     filter: dict[str, Any] = field(default_factory=dict)
+    lines: bool = False
     cache: bool | None = None
 
     def __post_init__(self) -> None:
-        DocumentSelection.of(self.fields, self.filter)
+        check_lines(self.lines, DocumentSelection.of(self.fields, self.filter))
         if not 0 <= self.k1 < inf or not 0 <= self.b <= 1:
             raise ValueError("k1 must not be negative, and b must lie between 0 and 1")
         weights = (self.name_weight, self.content_weight)
@@ -61,6 +64,7 @@ class Bm25Agent(RetrievalAgent):
         options = self._config
         weighting = Weighting(options.k1, options.b, options.name_weight, options.content_weight)
         self._selection = DocumentSelection.of(options.fields, options.filter)
+        self._passages = Passages() if options.lines else None
         self.collection = Collection(options, weighting, cache=options.cache)
 
     @property
@@ -69,10 +73,12 @@ class Bm25Agent(RetrievalAgent):
         return self.collection.chunks_tokenised
 
     def initialize(self, corpus: Corpus) -> None:
-        self.collection.initialize(self._selection.corpus(corpus))
+        seen = self._selection.corpus(corpus)
+        self.collection.initialize(seen if self._passages is None else self._passages.corpus(seen))
 
     def update(self, changes: Changes) -> bool:
-        self.collection.update(self._selection.changes(changes))
+        seen = self._selection.changes(changes)
+        self.collection.update(seen if self._passages is None else self._passages.changes(seen))
         return True
 
     def close(self) -> None:
@@ -80,7 +86,8 @@ class Bm25Agent(RetrievalAgent):
 
     def retrieve(self, query: str, k: int) -> RetrievalResult:
         found = self.collection.rank(query, k)
-        return RetrievalResult([document for document, _ in found], [score for _, score in found])
+        ids, scores = [document for document, _ in found], [score for _, score in found]
+        return RetrievalResult(ids, scores) if self._passages is None else with_lines(ids, scores)
 
     def index_bytes(self) -> int:
         return self.collection.nbytes
@@ -88,5 +95,5 @@ class Bm25Agent(RetrievalAgent):
     def describe(self) -> Mapping[str, Any]:
         options = self._config
         weights = {"name_weight": options.name_weight, "content_weight": options.content_weight}
-        described = {**self.collection.describe(), **self._selection.describe()}
+        described = {**self.collection.describe(), **self._selection.describe(), **describe_lines(options.lines)}
         return {"ranking": "bm25", **described, "k1": options.k1, "b": options.b, **weights}

@@ -12,10 +12,12 @@ from typing import TYPE_CHECKING, Any, Literal
 from searchmark.agents.agent import RetrievalAgent, RetrievalResult
 from searchmark.agents.lexical.analyser import Analyser, AnalyserOptions, Language
 from searchmark.agents.lexical.choice import AnalyserChoice
+from searchmark.agents.passages import Passages, check_lines, describe_lines, with_lines
 from searchmark.corpora.selection import DocumentSelection
 from searchmark.errors import UsageError
 from searchmark.files.sqlite import IN_MEMORY, PRIVATE_FILE, full_text_problem, open_database
 from searchmark.files.text_encoding import encodable
+from searchmark.judging.matching import apart
 from searchmark.options.strict import strict_record
 
 if TYPE_CHECKING:
@@ -43,6 +45,7 @@ class Fts5Config:
     document must hold any or all of the words. The weights say what a word in the id of a document, in its title
     and in its text is worth. ``fields``: what of a document is searched, by the names of its fields; all but ``id`` and ``title``
     are text then. ``filter``: only documents with these values, as ``{brand: [adidas, nike]}``.
+    ``lines``: hits are passages, with their lines, and a file may be hit several times.
     ``storage``: ``memory``, or a ``file`` without a name that no other process can open.
     """
 
@@ -55,10 +58,11 @@ class Fts5Config:
     content_weight: float = 1.0
     fields: list[str] | None = None
     filter: dict[str, Any] = field(default_factory=dict)
+    lines: bool = False
     storage: Literal["memory", "file"] = "memory"
 
     def __post_init__(self) -> None:
-        DocumentSelection.of(self.fields, self.filter)
+        check_lines(self.lines, DocumentSelection.of(self.fields, self.filter))
         weights = (self.path_weight, self.title_weight, self.content_weight)
         if not all(0 <= weight < inf for weight in weights) or not any(weights):
             raise ValueError("weights must be finite and not negative, and one of them must not be 0")
@@ -76,6 +80,7 @@ class Fts5Agent(RetrievalAgent):
         self._config = config or Fts5Config()
         self._choice = AnalyserChoice(AnalyserOptions(self._config.language, self._config.stop_words, stemming=False))
         self._selection = DocumentSelection.of(self._config.fields, self._config.filter)
+        self._passages = Passages() if self._config.lines else None
         self._analyser = Analyser()
         self._database: apsw.Connection | None = None
         self._ids: dict[int, str] = {}
@@ -91,6 +96,7 @@ class Fts5Agent(RetrievalAgent):
         if problem is not None:
             raise UsageError(problem)
         corpus = self._selection.corpus(corpus)
+        corpus = corpus if self._passages is None else self._passages.corpus(corpus)
         self.close()
         self._analyser = self._choice.of(corpus)
         self._database = open_database(IN_MEMORY if self._config.storage == "memory" else PRIVATE_FILE)
@@ -102,6 +108,7 @@ class Fts5Agent(RetrievalAgent):
 
     def update(self, changes: Changes) -> bool:
         changes = self._selection.changes(changes)
+        changes = changes if self._passages is None else self._passages.changes(changes)
         # Another language may mean another tokenizer, and a table has one for good.
         if self._database is None or self._choice.after(changes) != self._analyser:
             return False
@@ -122,7 +129,8 @@ class Fts5Agent(RetrievalAgent):
         )
         # Sorted here and not in SQL: rows are numbered as the corpus grew, which must not decide between equal scores.
         best = heapq.nsmallest(k, ((score, self._ids[row]) for score, row in rows))
-        return RetrievalResult([name for _, name in best], [-score for score, _ in best])
+        ids, scores = [name for _, name in best], [-score for score, _ in best]
+        return RetrievalResult(ids, scores) if self._passages is None else with_lines(ids, scores)
 
     def close(self) -> None:
         if self._database is not None:
@@ -140,8 +148,8 @@ class Fts5Agent(RetrievalAgent):
 
         analysed = {key: self._analyser.describe()[key] for key in ("language", "stop_words")}
         chosen = {"tokenizer": self._tokenizer, **analysed, "analyser": self._choice.described}
-        options = {key: value for key, value in asdict(self._config).items() if key not in ("fields", "filter")}
-        described = {**options, **self._selection.describe(), **chosen}
+        options = {key: value for key, value in asdict(self._config).items() if key not in ("fields", "filter", "lines")}
+        described = {**options, **self._selection.describe(), **chosen, **describe_lines(self._config.lines)}
         return {"ranking": "bm25 of SQLite's FTS5", "sqlite": apsw.sqlite_lib_version(), **described}
 
     @property
@@ -161,7 +169,11 @@ class Fts5Agent(RetrievalAgent):
         self._ids[number] = document.id
         self._rows[document.id] = number
         path = document.id if self._selection.ids else ""
-        return number, _storable(path), _storable(document.title or ""), _storable(document.text)
+        title = document.title or ""
+        if self._passages is not None:  # the lines in the id of a passage are not to be found, and its title may be that id
+            path = path and apart(document.id)[0]
+            title = "" if title == path else title
+        return number, _storable(path), _storable(title), _storable(document.text)
 
     def _delete(self, database: apsw.Connection, ids: Iterable[str]) -> None:
         numbers = [self._rows.pop(name) for name in ids if name in self._rows]

@@ -19,7 +19,7 @@ import subprocess
 import sysconfig
 import tempfile
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from functools import cache
 from math import inf
 from pathlib import Path
@@ -28,6 +28,7 @@ from typing import Any
 from searchmark.agents.agent import RetrievalAgent, RetrievalResult
 from searchmark.agents.lexical.tokens import tokens
 from searchmark.agents.names import name_of
+from searchmark.agents.passages import Passages, describe_lines, with_lines
 from searchmark.corpora.corpus import Changes, Corpus
 from searchmark.errors import UsageError, shortened
 from searchmark.options.strict import strict_record
@@ -62,11 +63,13 @@ class KeywordConfig:
     looked for as a whole and by their pieces.
     ``path_weight``: what a word in the path or title is worth, beside 1 for the first occurrence in the content.
     ``max_words``: how many words of a query are looked for; the longest ones are kept.
+    ``lines``: hits are passages, with their lines, and a file may be hit several times.
     """
 
     case_sensitive: bool = False
     path_weight: float = 1.0
     max_words: int = 16
+    lines: bool = False
 
     def __post_init__(self) -> None:
         if not 0 <= self.path_weight < inf or self.max_words < 1:
@@ -80,6 +83,7 @@ class KeywordAgent(RetrievalAgent):
 
     def __init__(self, config: KeywordConfig | None = None) -> None:
         self._config = config or KeywordConfig()
+        self._passages = Passages() if self._config.lines else None
         self._folder = Path()
         self._own: tempfile.TemporaryDirectory[str] | None = None
         self._left_out: tuple[str, ...] = ()
@@ -97,6 +101,7 @@ class KeywordAgent(RetrievalAgent):
     def initialize(self, corpus: Corpus) -> None:
         ripgrep()
         self.close()
+        corpus = corpus if self._passages is None else self._passages.corpus(corpus)
         if corpus.folder is None:
             self._own = tempfile.TemporaryDirectory(prefix="searchmark-keyword-")
         self._folder = Path(self._own.name) if self._own else Path(corpus.folder or "")
@@ -107,6 +112,7 @@ class KeywordAgent(RetrievalAgent):
         """Files that have changed in place need nothing but their names; in another folder everything is new."""
         if self._own is None and changes.corpus.folder != self._folder:
             return False
+        changes = changes if self._passages is None else self._passages.changes(changes)
         gone = {*changes.removed, *changes.written}
         self._files = {file: document for file, document in self._files.items() if document not in gone}
         self._names = {document: name for document, name in self._names.items() if document not in gone}
@@ -120,7 +126,8 @@ class KeywordAgent(RetrievalAgent):
         self._files, self._names = {}, {}
 
     def describe(self) -> Mapping[str, Any]:
-        return {"ranking": "counted words", "ripgrep": _ripgrep_version(), **asdict(self._config)}
+        options = {key: value for key, value in asdict(self._config).items() if key != "lines"}
+        return {"ranking": "counted words", "ripgrep": _ripgrep_version(), **options, **describe_lines(self._config.lines)}
 
     def _add(self, documents: Iterable[Document]) -> None:
         for document in documents:
@@ -139,7 +146,9 @@ class KeywordAgent(RetrievalAgent):
         words = query_words(query, self._config)
         scores = self._scores(self._counts(words)) if words else {}
         best = sorted(scores.items(), key=lambda entry: (-entry[1], entry[0]))[:k]
-        return RetrievalResult([document for document, _ in best], [score for _, score in best], {"words": words})
+        ids, values = [document for document, _ in best], [score for _, score in best]
+        found = RetrievalResult(ids, values) if self._passages is None else with_lines(ids, values)
+        return replace(found, metadata={"words": words})
 
     def _counts(self, words: Sequence[str]) -> dict[str, dict[str, int]]:
         """How often each document holds each word.

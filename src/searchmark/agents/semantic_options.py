@@ -6,6 +6,7 @@ from dataclasses import field
 from typing import Any
 
 from searchmark.agents.chunk_choice import read_chunking
+from searchmark.agents.passages import check_lines
 from searchmark.agents.pooling import PoolingKind
 from searchmark.corpora.selection import DocumentSelection
 from searchmark.embedders import EmbedderChoice
@@ -64,7 +65,6 @@ class SemanticConfig:
             if value is not None and value < low:
                 raise ValueError(f"{name} is {value}, and must be {low} or more")
         read_chunking(self.chunking)
-        if self.lines and not DocumentSelection.of(self.fields, self.filter).keeps_lines:
-            raise ValueError("lines are those of the text: leave out the option lines, or all fields but title and text")
+        check_lines(self.lines, DocumentSelection.of(self.fields, self.filter))
         if self.model is not None and self.embedder != "wordllama":
             raise ValueError("model and embedder exclude each other; set one of them")

@@ -16,11 +16,18 @@ from searchmark.measures.undefined import CaseTraits, undefined_reason
 from searchmark.records import NOT_RUN
 
 # For every case its CaseTraits, in their order.
-Traits: TypeAlias = tuple[NDArray[np.bool_], NDArray[np.bool_], NDArray[np.bool_], NDArray[np.bool_]]
+Traits: TypeAlias = tuple[NDArray[np.bool_], ...]
 
 
 def traits_of(judged: Judged) -> Traits:
-    return judged.complete, judged.answerable, judged.has_paths, judged.graded
+    return (
+        judged.complete,
+        judged.answerable,
+        judged.has_paths,
+        judged.graded,
+        judged.about_lines,
+        judged.lines_counted,
+    )
 
 
 def undefined_cases(measure: AnyMeasure, columns: Traits) -> NDArray[np.bool_]:

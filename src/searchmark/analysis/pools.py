@@ -13,6 +13,7 @@ from searchmark.analysis.case_traits import Traits, undefined_cases
 from searchmark.judging.existence import Existing
 from searchmark.judging.expected_orders import ExpectedOrders, expected_orders
 from searchmark.judging.judge import expand_suite
+from searchmark.judging.line_reading import about_lines
 from searchmark.judging.matching import names_lines
 from searchmark.judging.names import LINES, CaseKinds
 from searchmark.judging.worth import coverage_of_targets
@@ -55,7 +56,8 @@ class Pool:
         answerable, graded = (
             np.ones(len(self.suite), bool) if marks is None else ~marks for marks in (table.unanswerable, table.order_only)
         )
-        return ~kinds.described, answerable, kinds.paths, graded
+        unread = np.zeros(len(self.suite), bool)  # nobody has given these answers, so no line of them was read
+        return ~kinds.described, answerable, kinds.paths, graded, about_lines(self.suite), unread
 
     def undefined(self, measure: AnyMeasure) -> Bools:
         """Cases that the measure cannot speak about."""

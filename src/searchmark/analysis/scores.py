@@ -17,6 +17,7 @@ from searchmark.analysis.paid_grades import refuse_unpaid_grades
 from searchmark.analysis.score_frames import score_frame
 from searchmark.errors import UsageError
 from searchmark.judging.judge import Judged
+from searchmark.judging.line_reading import about_lines
 from searchmark.measures.formulas import Floats
 from searchmark.measures.grammar import AnyMeasure, parse_measure, parse_measures
 from searchmark.measures.undefined import computed_nan_reason
@@ -34,6 +35,8 @@ MEASURES_OF: Mapping[SuiteKind, tuple[str, ...]] = {
     "labels": ("nDCG@10", "R@10", "P@10", "RR@10"),
     "symbols": ("P@5", "P@10", "RR@10", "Success@5"),
 }
+# Of a gold set of lines: a hit on a whole file meets one of its ranges, so that recall of ranges says little.
+MEASURES_OF_LINES = ("LineR(tokens=4000)", "Efficiency(tokens=4000)", "LineR(lines=200)", "RR", "Success@5")
 ERROR_LIMIT = 0.05
 SPLIT_BY_DEFAULT = ("category", "tag")
 
@@ -203,7 +206,8 @@ def default_measures(suite: Suite) -> list[str]:
     """Those that the suite names as its own, or the usual ones of its kind and those that its judgments ask for."""
     if suite.defaults.measures:
         return list(suite.defaults.measures)
-    names = list(DEFAULT_MEASURES if suite.kind is None else MEASURES_OF[suite.kind])
+    by_line = suite.kind == "gold-set" and bool(about_lines(suite).any())
+    names = list(MEASURES_OF_LINES if by_line else DEFAULT_MEASURES if suite.kind is None else MEASURES_OF[suite.kind])
     if suite.table.unanswerable is not None:
         names.append("Abstain")
     if suite.judgments.ranks is not None:

@@ -150,6 +150,10 @@ class DatasetConfig:
         tuple[Kind, ...],
         Option("Kind of files that are targets; repeatable.", ("--kind",), section=WHICH_FILES),
     ] = ("code",)
+    granularity: Annotated[
+        Literal["files", "lines"],
+        Option("What is to be found: the files that a commit changes, or the lines in them.", section=WHICH_FILES),
+    ] = "files"
     min_files: Annotated[int, Ge(1), Option("Minimum number of targets of a case.", section=WHICH_FILES)] = 1
     max_files: Annotated[int, Ge(1), Option("Maximum number of targets of a case.", section=WHICH_FILES)] = 20
     max_paths: Annotated[

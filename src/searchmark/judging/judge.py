@@ -20,6 +20,7 @@ from searchmark.judging.described import NOTHING, DescribedIds
 from searchmark.judging.existence import Existing
 from searchmark.judging.expected_orders import expected_orders
 from searchmark.judging.in_batches import match_in_batches
+from searchmark.judging.line_reading import LineReading, line_reading
 from searchmark.judging.matches import NOT_MET, Matches, Matching, put_together
 from searchmark.judging.names import CLEAN, CaseKinds, Spelling, lines_apart
 from searchmark.judging.one_by_one import match_one_by_one
@@ -38,7 +39,8 @@ class Judged:
     """A run held against a suite, and which hit met which judgment.
 
     Per case: ``status``, whether it has an answer (``answerable``), whether all its targets are known by id
-    (``complete``), whether its judgments are paths (``has_paths``) and whether they say what is relevant (``graded``).
+    (``complete``), whether its judgments are paths (``has_paths``), whether they say what is relevant (``graded``), whether
+    that is lines alone (``about_lines``), and whether it is known what the lines of its hits cost (``lines_counted``).
     ``dropped`` counts what did not take part, None where that is not known. ``hits`` is what of the matches the formulas see.
     ``valid`` says of every hit of the run whether it exists, None if that is not known.
     """
@@ -52,6 +54,8 @@ class Judged:
     complete: NDArray[np.bool_]
     has_paths: NDArray[np.bool_]
     graded: NDArray[np.bool_]
+    about_lines: NDArray[np.bool_]
+    lines_counted: NDArray[np.bool_]
     dropped: dict[str, int | None]
     valid: NDArray[np.bool_] | None = None
 
@@ -74,9 +78,24 @@ def judge(suite: Suite, run: Run, corpus: Collection[str] | None = None, folder:
     settled, valid = (run, run.valid) if existing is None else settled_hits(run, existing)
     matches = _match(suite, settled, np.where(status == OK, rows, -1), kinds, valid)
     answerable, graded = (_unmarked(suite, marks) for marks in (suite.table.unanswerable, suite.table.order_only))
-    hits = _graded_hits(suite, run, matches, np.where(answerable, np.nan, (status == EMPTY).astype(float)))
+    reading = line_reading(suite, settled, rows, status)
+    hits = _graded_hits(suite, run, matches, reading, np.where(answerable, np.nan, (status == EMPTY).astype(float)))
     dropped = _dropped(suite, run, matches, existing) | {"invalid": None if valid is None else int((~valid).sum())}
-    return Judged(suite, run, matches, hits, status, answerable, ~kinds.described, kinds.paths, graded, dropped, valid)
+    return Judged(
+        suite=suite,
+        run=run,
+        matches=matches,
+        hits=hits,
+        status=status,
+        answerable=answerable,
+        complete=~kinds.described,
+        has_paths=kinds.paths,
+        graded=graded,
+        about_lines=reading.about_lines,
+        lines_counted=reading.counted,
+        dropped=dropped,
+        valid=valid,
+    )
 
 
 def _unmarked(suite: Suite, marks: NDArray[np.bool_] | None) -> NDArray[np.bool_]:
@@ -102,13 +121,13 @@ def _match(suite: Suite, run: Run, rows: Ints, kinds: CaseKinds, valid: NDArray[
 def target_ranks(judged: Judged, case: int) -> dict[str, int | None]:
     """For every relevant target of a case the rank of its hit, None if it was not returned.
 
-    A glob or a symbol has no hit of its own: the first that fits meets it.
+    A glob or a symbol has no hit of its own: the first that fits meets it. Lines are found by any hit that has some of them.
     """
     judgments, matches = judged.suite.judgments, judged.matches
     ranks: dict[str, int | None] = {}
     for row in range(*judgments.starts[case : case + 2].tolist()):
         if judgments.grades[row] >= judged.suite.defaults.rel:
-            target, met = judgments.targets[row], matches.met[row]
+            target, met = judgments.targets[row], matches.seen[row]
             here = None if met == NOT_MET else int(matches.rank[met])
             ranks[target] = min(filter(None, (ranks.get(target), here)), default=None)
     return ranks
@@ -159,7 +178,7 @@ def settled_hits(run: Run, existing: Existing) -> tuple[Run, NDArray[np.bool_]]:
     return replace(run, ids=[known[hit][0] for hit in run.ids], unique=False), valid
 
 
-def _graded_hits(suite: Suite, run: Run, matches: Matches, abstained: Floats) -> GradedHits:
+def _graded_hits(suite: Suite, run: Run, matches: Matches, reading: LineReading, abstained: Floats) -> GradedHits:
     judgments = suite.judgments
     orders = expected_orders(suite)
     ranged = ranged_rows(judgments)
@@ -183,6 +202,7 @@ def _graded_hits(suite: Suite, run: Run, matches: Matches, abstained: Floats) ->
         gain=None if gains is None else gains[matches.valid],
         target_gain=judgments.gains,
         coverage=None if coverage is None else coverage.of_hits(coverage.hit[matches.valid]),
+        lines=reading.read,
     )
 
 

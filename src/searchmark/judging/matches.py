@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,7 +26,8 @@ class Matches:
     run, the ``judgment`` that it alone meets (a row of the suite's; NO_JUDGMENT where only descriptions fit), its ``grade``,
     and whether it is ``valid``: a hit that does not exist is worth nothing, whatever it meets.
 
-    Per judgment, ``met`` is the number of the hit above that meets it, NOT_MET if none does. Per case, ``returned``
+    Per judgment, ``met`` is the number of the hit above that meets it, NOT_MET if none does; ``seen`` is that, or else the
+    number of the first hit that has lines of it and meets another judgment of that file. Per case, ``returned``
     counts the distinct hits. ``duplicates`` counts those that were dropped; ``directories`` are hits above targets.
     """
 
@@ -37,6 +38,7 @@ class Matches:
     grade: Ints
     valid: NDArray[np.bool_]
     met: Ints
+    seen: Ints
     returned: Ints
     duplicates: int
     directories: DirectoryPairs
@@ -45,10 +47,18 @@ class Matches:
 
     def of_judgments(self, values: Ints, otherwise: int) -> Ints:
         """A value of the hit that meets each judgment, if it exists."""
-        standing = self.met != NOT_MET
-        standing[standing] = self.valid[self.met[standing]]
-        column = np.full(len(self.met), otherwise)
-        column[standing] = values[self.met[standing]]
+        return self._of(self.met, values, otherwise)
+
+    @property
+    def seen_ranks(self) -> Ints:
+        """The rank at which the target of each judgment was first seen, 0 for one that was not."""
+        return self._of(self.seen, self.rank, 0)
+
+    def _of(self, numbers: Ints, values: Ints, otherwise: int) -> Ints:
+        standing = numbers != NOT_MET
+        standing[standing] = self.valid[numbers[standing]]
+        column = np.full(len(numbers), otherwise)
+        column[standing] = values[numbers[standing]]
         return column
 
 
@@ -74,7 +84,8 @@ class Matching:
 class Part:
     """The matches of some cases: ``hits`` has five rows, the case, rank, row, judgment and grade of every judged hit.
 
-    ``met`` has two, the judgments that were met and the numbers of the hits in this part that meet them.
+    ``met`` has two, the judgments that were met and the numbers of the hits in this part that meet them; ``covered`` the same for
+    those of which a hit has lines that meets another.
     ``repeats`` is the case of every duplicate that was dropped.
     """
 
@@ -82,6 +93,7 @@ class Part:
     met: Ints
     repeats: Ints
     pairs: Sequence[PairRow]
+    covered: Ints = field(default_factory=lambda: np.zeros((2, 0), np.int64))
 
 
 def put_together(matching: Matching, parts: Sequence[Part]) -> Matches:
@@ -89,6 +101,8 @@ def put_together(matching: Matching, parts: Sequence[Part]) -> Matches:
     hits = np.concatenate([np.zeros((5, 0), np.int64), *(part.hits for part in parts)], axis=1)
     order = _by_case_and_rank(hits[0], hits[1])
     case, rank, row, judgment, grade = hits[:, order]
+    met = _numbers(np.full(len(matching.suite.judgments), NOT_MET), [part.met for part in parts], parts, order)
+    seen = _numbers(met.copy(), [part.covered for part in parts], parts, order)
     repeats = np.concatenate([np.zeros(0, np.int64), *(part.repeats for part in parts)])
     return Matches(
         case=case,
@@ -97,7 +111,8 @@ def put_together(matching: Matching, parts: Sequence[Part]) -> Matches:
         judgment=judgment,
         grade=grade,
         valid=np.ones(len(row), bool) if matching.valid is None else matching.valid[row],
-        met=_met(parts, order, len(matching.suite.judgments)),
+        met=met,
+        seen=seen,
         returned=_lengths(matching) - np.bincount(repeats, minlength=len(matching.suite)),
         duplicates=len(repeats),
         directories=pair_columns([pair for part in parts for pair in part.pairs]),
@@ -110,16 +125,15 @@ def _by_case_and_rank(case: Ints, rank: Ints) -> Ints:
     return np.arange(len(key)) if (key[1:] > key[:-1]).all() else np.argsort(key, kind="stable")
 
 
-def _met(parts: Sequence[Part], order: Ints, judgments: int) -> Ints:
-    """The hits that meet the judgments, by the number that each has after sorting."""
+def _numbers(column: Ints, pairs: Sequence[Ints], parts: Sequence[Part], order: Ints) -> Ints:
+    """A column with the hits of some judgments, by the number that each has after sorting."""
     number = np.empty(len(order), np.int64)
     number[order] = np.arange(len(order))
-    met, before = np.full(judgments, NOT_MET), 0
-    for part in parts:
-        judgment, hit = part.met
-        met[judgment] = number[before + hit]
+    before = 0
+    for (judgment, hit), part in zip(pairs, parts, strict=True):
+        column[judgment] = number[before + hit]
         before += part.hits.shape[1]
-    return met
+    return column
 
 
 def _lengths(matching: Matching) -> Ints:

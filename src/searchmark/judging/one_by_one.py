@@ -7,7 +7,7 @@ of them meets which judgment is decided by `assignment`.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence, Set
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from math import inf
 
 import numpy as np
@@ -41,11 +41,13 @@ class CaseMatches:
     """The matches of one case; hits and judgments by number, from 0.
 
     ``graded`` holds a hit, the judgment that it meets alone (NO_JUDGMENT where only descriptions fit) and its grade;
-    ``met`` the first hit that every judgment fits.
+    ``met`` the first hit that every judgment fits. ``covered`` is the first hit with lines of a judgment that no hit meets, since
+    all those hits have met others.
     """
 
     graded: list[tuple[int, int, int]]
     met: dict[int, int]
+    covered: dict[int, int] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,6 +69,7 @@ def match_one_by_one(matching: Matching, cases: Ints, kinds: CaseKinds) -> Part:
     """All matches of these cases, each taken by itself."""
     hits: list[tuple[int, int, int, int, int]] = []
     met: list[tuple[int, int]] = []
+    covered: list[tuple[int, int]] = []
     repeats: list[int] = []
     pairs: list[PairRow] = []
     for case in cases.tolist():
@@ -77,6 +80,7 @@ def match_one_by_one(matching: Matching, cases: Ints, kinds: CaseKinds) -> Part:
         matches = match_case(judgments, found, DescriptionRules.of(matching.suite, case))
         numbers = {place: number for number, (place, _, _) in enumerate(matches.graded, len(hits))}
         met += [(first + row, numbers[place]) for row, place in matches.met.items()]
+        covered += [(first + row, numbers[place]) for row, place in matches.covered.items()]
         for place, row, grade in matches.graded:
             hits.append((case, place + 1, found[place].row, row if row == NO_JUDGMENT else first + row, grade))
         repeats += [case] * (len(matching.run.rows_of(answer)) - len(found))
@@ -86,6 +90,7 @@ def match_one_by_one(matching: Matching, cases: Ints, kinds: CaseKinds) -> Part:
         met=np.array(met, np.int64).reshape(-1, 2).T,
         repeats=np.array(repeats, np.int64),
         pairs=pairs,
+        covered=np.array(covered, np.int64).reshape(-1, 2).T,
     )
 
 
@@ -151,7 +156,13 @@ def _exact(judgments: Sequence[Judgment], hits: Sequence[DistinctHit]) -> CaseMa
     options = [_distinct(named.get(hit.id, hit.lines), *lines.fitting(hit), named.get(hit.id, None)) for hit in hits]
     paid = credited(options, [judgment.grade for judgment in judgments])
     graded = [(place, row, judgments[row].grade) for place, row in paid.items()]
-    return CaseMatches(graded, {row: place for place, row in paid.items()})
+    met = {row: place for place, row in paid.items()}
+    covered: dict[int, int] = {}
+    for place in sorted(paid):
+        for row in lines.fitting(hits[place]):
+            if row not in met:
+                covered.setdefault(row, place)
+    return CaseMatches(graded, met, covered)
 
 
 def _distinct(*rows: int | None) -> list[int]:

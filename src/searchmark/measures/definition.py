@@ -23,7 +23,8 @@ class Definition:
     ``tells``: what it tells where that is not how good answers are, so that it cannot be the reason of a verdict.
     ``at``: the option that follows @, ``needs_at`` whether it must be said. ``sees_hits``: whether hits can change it.
     ``over_cases``: the measure that a case has instead, where this one is a single number for all cases: the geometric mean
-    of what ``compute`` gives. ``own_defaults``: defaults of options that differ from those of other measures.
+    of what ``compute`` gives. ``own_defaults``: defaults of options that differ from those of other measures. ``needs_lines``:
+    meaningless unless lines are judged, and what the lines of hits cost is known. ``budgets``: options of which one must be said.
     """
 
     name: str
@@ -45,6 +46,8 @@ class Definition:
     sees_hits: bool = True
     over_cases: str = ""
     own_defaults: tuple[tuple[str, Value], ...] = ()
+    needs_lines: bool = False
+    budgets: tuple[str, ...] = ()
     undefined: str = "a grade is too high for exponential gain"
 
     @property

@@ -14,6 +14,8 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
+from searchmark.measures.read_lines import ReadLines
+
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
@@ -71,7 +73,8 @@ class GradedHits:
     score range: 1 inside, 0 outside or not returned, NaN if returned without a score. ``abstained`` is 1, 0,
     or NaN for a case that has an answer. ``directories`` are the hits above a target that is a path. ``gain`` and
     ``target_gain`` are what judged hits and targets pay where that is not their grade, None if it is everywhere.
-    ``coverage`` tells of aspects, None if the judgments have none.
+    ``coverage`` tells of aspects, None if the judgments have none. ``lines`` are those that a reader of the answers sees, None
+    where no line is judged or that is not known.
     """
 
     cases: int
@@ -92,6 +95,7 @@ class GradedHits:
     gain: Floats | None = None
     target_gain: Floats | None = None
     coverage: Coverage | None = None
+    lines: ReadLines | None = None
 
     def taken(self, rows: NDArray[np.intp] | NDArray[np.bool_], rank: Ints | None = None) -> GradedHits:
         """The same with some of the judged hits, or in another order, which may have other ranks."""
@@ -102,6 +106,7 @@ class GradedHits:
             grade=self.grade[rows],
             gain=None if self.gain is None else self.gain[rows],
             coverage=None if self.coverage is None else self.coverage.of_hits(self.coverage.hit[rows]),
+            lines=None,  # who reads other hits, or in another order, sees other lines
         )
 
     @cached_property

@@ -9,6 +9,8 @@ from decimal import Decimal
 from math import inf
 from typing import TypeAlias
 
+from searchmark.measures.line_tokens import BYTES_PER_TOKEN, MOST_LINES, MOST_TOKENS, TOKENIZER
+
 Value: TypeAlias = int | float | str
 
 HIGHEST_ERR_GRADE = 60
@@ -76,6 +78,20 @@ PARAMETERS = {
             accepts=lambda value: _number(value, 0, 1e6),
             wanted="a number from 0",
             summary="weight of R beside P",
+        ),
+        Parameter(
+            name="tokens",
+            default=0,
+            accepts=lambda value: _whole(value, 1, MOST_TOKENS),
+            wanted=f"a whole number from 1 to {MOST_TOKENS}",
+            summary=f"budget of tokens, counted by {TOKENIZER} (bytes of a line with its end, over {BYTES_PER_TOKEN}, rounded up)",
+        ),
+        Parameter(
+            name="lines",
+            default=0,
+            accepts=lambda value: _whole(value, 1, MOST_LINES),
+            wanted=f"a whole number from 1 to {MOST_LINES}",
+            summary="budget of lines",
         ),
         Parameter("alpha", 0.5, lambda value: _number(value, 0, 1), "a number from 0 to 1", "what a repeated aspect pays less"),
     )

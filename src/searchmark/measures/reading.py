@@ -14,7 +14,7 @@ from searchmark.measures.spelling import unknown
 MOST_DIGITS = 9
 _MEASURE = re.compile(r"(?P<name>[^\W\d_][\w -]*?)\s*(?:\((?P<params>[^()]*)\))?\s*(?:@\s*(?P<k>\S+))?")
 _TREC_CUTOFF = re.compile(r"(p|recall|ndcg_cut|map_cut|success|strec)_(\d+)|(iprec_at_recall)_([\d.]+)", re.IGNORECASE)
-_EXAMPLES = {"cutoff": "10", "recall": "0.1"}
+_EXAMPLES = {"cutoff": "10", "recall": "0.1", "tokens": "4000", "lines": "200"}
 
 
 @dataclass(frozen=True)
@@ -49,6 +49,8 @@ def read_name(text: str) -> NameSaid | str:
     if definition.needs_at and definition.at not in given:
         example = f"{definition.name}@{_EXAMPLES[definition.at]}"
         raise UsageError(f"measure {text!r}: {definition.name} needs a {definition.at}; write it like {example}")
+    if definition.budgets and sum(budget in given for budget in definition.budgets) != 1:
+        raise UsageError(f"measure {text!r}: {definition.name} needs one budget; write it like {_budget_examples(definition)}")
     _refuse_contradictions(text, given)
     if name == "SetF" and given.get("beta", 1) == 1:
         given.pop("beta", None)
@@ -56,6 +58,10 @@ def read_name(text: str) -> NameSaid | str:
     cutoff = given.pop("cutoff", None)
     ordered = tuple((key, given[key]) for key in definition.parameters if key in given)
     return NameSaid(definition, _parse_cutoff(text, definition, cutoff), ordered)
+
+
+def _budget_examples(definition: Definition) -> str:
+    return " or ".join(f"{definition.name}({budget}={_EXAMPLES[budget]})" for budget in definition.budgets)
 
 
 def _refuse_contradictions(text: str, given: dict[str, Value]) -> None:

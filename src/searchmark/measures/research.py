@@ -4,14 +4,42 @@ from __future__ import annotations
 
 from math import inf
 
-from searchmark.measures import aspects, formulas, gains, orders, pooled
+from searchmark.measures import aspects, formulas, gains, line_reading, orders, pooled
 from searchmark.measures.definition import NOT_FOUND, PAYS_NOTHING, Definition
 
 _NO_ORDER = "the order has no effect"
 _NO_ASPECTS = "no aspect to cover: 0; judgments without aspects: undefined"
 _ASPECTS = "the judgments of the case name no aspects; of qrels, --format diversity-qrels reads them"
 
+_NO_LINES = "which lines are read is only known of answers as they were given, in their order"
+_BUDGET = "read from the top until a budget of tokens or lines is used up"
+_READING = "no line is read twice; a line that no longer fits ends the reading, so the last hit is read up to there"
+
 RESEARCH = (
+    Definition(
+        "LineR",
+        line_reading.line_recall,
+        f"line recall: relevant lines among those {_BUDGET}, over all relevant lines",
+        missing=f"a line that was not read is not found; {_READING}",
+        parameters=("rel", "tokens", "lines"),
+        cutoff=False,
+        needs_targets=False,
+        needs_lines=True,
+        budgets=("tokens", "lines"),
+        undefined=_NO_LINES,
+    ),
+    Definition(
+        "Efficiency",
+        line_reading.line_efficiency,
+        f"share of relevant lines among those {_BUDGET}",
+        missing=f"nothing read: 0; {_READING}",
+        parameters=("rel", "tokens", "lines"),
+        cutoff=False,
+        needs_targets=False,
+        needs_lines=True,
+        budgets=("tokens", "lines"),
+        undefined=_NO_LINES,
+    ),
     Definition(
         "IPrec",
         formulas.interpolated_precision,

@@ -16,12 +16,15 @@ class CaseTraits:
 
     ``complete``: all its targets are known by id. ``answerable``: it is not marked otherwise. ``credited``: some targets
     are paths. ``graded``: its judgments say what is relevant, and not only in which order it should come.
+    ``about_lines``: all that is relevant are ranges of lines. ``lines_counted``: it is known what the lines of its hits cost.
     """
 
     complete: bool
     answerable: bool
     credited: bool
     graded: bool
+    about_lines: bool
+    lines_counted: bool
 
 
 def undefined_reason(measure: AnyMeasure, case: CaseTraits) -> str | None:
@@ -41,8 +44,20 @@ def _reasons(part: Measure, case: CaseTraits) -> Iterator[str]:
         yield "the case says in which order documents should come, and not which of them are relevant"
     if part.options.get("credit") == "dir" and not case.credited:
         yield "credit=dir needs judgments that match by path"
+    if definition.needs_lines:
+        yield from _reasons_of_lines(case)
     if definition.needs_targets and not case.complete:
         yield "glob and symbol judgments name no targets until they are expanded against a corpus"
+
+
+def _reasons_of_lines(case: CaseTraits) -> Iterator[str]:
+    if not case.about_lines:
+        yield "the case does not say which lines are relevant; gold sets do with 'searchmark generate --granularity lines'"
+    if not case.lines_counted:
+        yield (
+            "the run does not say how long the lines of its hits are: that is counted while searchmark runs an agent "
+            "on a suite that judges lines, in documents that it can read"
+        )
 
 
 def no_verdict_because(measure: AnyMeasure) -> str:

@@ -40,6 +40,12 @@ class MinedTarget:
     def of(cls, target: Target, lines: Lines | None = None) -> MinedTarget:
         return cls(target.path, target.status, target.moved_to, lines)
 
+    @property
+    def places(self) -> tuple[str, ...]:
+        """The lines to find in it, as judgments name them."""
+        ranges = () if self.lines is None else self.lines.places
+        return tuple(f"{self.path}#L{first}" if first == last else f"{self.path}#L{first}-L{last}" for first, last in ranges)
+
     def as_json(self) -> dict[str, Any]:
         row: dict[str, Any] = {"path": self.path, "status": self.status}
         if not self.path.isascii() and any("\udc80" <= char <= "\udcff" for char in self.path):
@@ -76,7 +82,10 @@ class Leakage:
 
 @dataclass(frozen=True)
 class MinedCase:
-    """One commit, or one pull request, as a case. ``targets`` are all files of it, those that can be found first."""
+    """One commit, or one pull request, as a case. ``targets`` are all files of it, those that can be found first.
+
+    ``ground_truth_lines`` are the lines to find, as ``path#L3-L9``, where lines were asked for.
+    """
 
     id: str
     repository: str
@@ -89,6 +98,7 @@ class MinedCase:
     transformation: str
     transformation_error: str | None
     ground_truth: tuple[str, ...]
+    ground_truth_lines: tuple[str, ...]
     unreachable: tuple[str, ...]
     targets: tuple[MinedTarget, ...]
     time: int
@@ -114,6 +124,7 @@ class MinedCase:
             "transformation": self.transformation,
             **({"transformation_error": self.transformation_error} if self.transformation_error else {}),
             "ground_truth_files": list(self.ground_truth),
+            **({"ground_truth_lines": list(self.ground_truth_lines)} if self.ground_truth_lines else {}),
             "unreachable_files": list(self.unreachable),
             "targets": [target.as_json() for target in self.targets],
             "complexity": complexity(len(self.ground_truth)),

@@ -166,11 +166,14 @@ BEYOND_ONE_COMMIT = {
     "junk_type": "its conventional type is not about code (docs, ci, chore), where most commits have such a type",
     "binary": "what is left of its targets is binary",
     "generated_content": "what is left of its targets says that it is generated",
+    "no_lines": "what is left of its targets has no line that it changes, and lines are asked for",
     "same_name": "two of its targets have the same name once accents are composed",
 }
 ALL_RULES = (*(rule.name for rule in RULES), *BEYOND_ONE_COMMIT)
 # Without these there is nothing to ask, nothing to find, or nowhere to look.
-ALWAYS_ON = words("root empty links_only no_code_file nothing_to_find odd_path malformed shallow_boundary same_name binary")
+ALWAYS_ON = words(
+    "root empty links_only no_code_file nothing_to_find odd_path malformed shallow_boundary same_name binary no_lines"
+)
 
 
 def reason(name: str) -> str:

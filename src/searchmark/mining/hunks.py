@@ -40,6 +40,20 @@ class Lines:
         changed = tuple((first, first + count - 1) for first, count in found if count)
         return cls(changed, tuple(first for first, count in found if not count))
 
+    @property
+    def places(self) -> tuple[tuple[int, int], ...]:
+        """The lines at the parent that a reader must see: those that change, and the one behind which something is inserted.
+
+        What is inserted at the top of a file is in front of its first line. Ranges that touch are one.
+        """
+        merged: list[tuple[int, int]] = []
+        for first, last in sorted([*self.changed, *((max(line, 1), max(line, 1)) for line in self.inserted_after)]):
+            if merged and first <= merged[-1][1] + 1:
+                merged[-1] = merged[-1][0], max(merged[-1][1], last)
+            else:
+                merged.append((first, last))
+        return tuple(merged)
+
 
 def hunks_of(repository: Repository, drafts: Sequence[Draft]) -> dict[str, Hunks]:
     """What differs in the targets of some commits, by commit."""

@@ -147,6 +147,7 @@ def _case(name: str, candidate: Candidate, tree: TreeNames, options: DatasetConf
         transformation=_transformation(candidate, options),
         transformation_error=None if candidate.rewriting is None else candidate.rewriting.reason,
         ground_truth=paths,
+        ground_truth_lines=_places(candidate) if options.granularity == "lines" else (),
         unreachable=candidate.unreachable,
         targets=candidate.targets + candidate.beside,
         time=candidate.time,
@@ -158,6 +159,10 @@ def _case(name: str, candidate: Candidate, tree: TreeNames, options: DatasetConf
         scope=candidate.scope,
         encoding_guessed=candidate.encoding_guessed,
     )
+
+
+def _places(candidate: Candidate) -> tuple[str, ...]:
+    return tuple(place for target in candidate.targets for place in target.places)
 
 
 def _variants(candidate: Candidate, tree: TreeNames) -> dict[str, str]:

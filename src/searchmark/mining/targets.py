@@ -52,22 +52,27 @@ def _present(repository: Repository, target: Target, content: bytes | None) -> b
 
 def _inspected(draft: Draft, found: list[bytes], hunks: Hunks, options: DatasetConfig) -> Inspected:
     contents, kept, reasons = {}, [], []
+    lines = {t.path: Lines.of(hunks[key]) for t in draft.reachable if (key := (t.blob or "", t.new_blob or "")) in hunks}
     for target, content in zip(draft.reachable, found, strict=True):
-        problem = _problem(content)
+        problem = _problem(content) or _lineless(content, lines.get(target.path), options)
         if problem is not None and problem not in options.without_rules:
             reasons.append(problem)
         else:
             contents[target.path] = content
             kept.append(target)
     removed_by = _removed_by(kept, reasons, options.min_files)
-    lines = {t.path: Lines.of(hunks[key]) for t in kept if (key := (t.blob or "", t.new_blob or "")) in hunks}
-    return Inspected(draft, tuple(kept), contents, lines, removed_by)
+    return Inspected(draft, tuple(kept), contents, {t.path: lines[t.path] for t in kept if t.path in lines}, removed_by)
 
 
 def _problem(content: bytes) -> str | None:
     if b"\0" in content[:_BINARY_HEAD]:
         return "binary"
     return "generated_content" if _GENERATED.search(content[:_HEAD]) else None
+
+
+def _lineless(content: bytes, lines: Lines | None, options: DatasetConfig) -> str | None:
+    """Where lines are asked for, a file of none and a change of none (of the mode alone) leave nothing to find."""
+    return "no_lines" if options.granularity == "lines" and not (content and lines is not None and lines.places) else None
 
 
 def _removed_by(kept: list[Target], reasons: list[str], least: int) -> str | None:

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
         TIMEOUT,
         Answer,
         AnswerDetails,
+        CountedText,
         Hit,
         Status,
     )
@@ -108,6 +109,7 @@ __all__ = [
     "CandidateKinds",
     "Case",
     "CaseTable",
+    "CountedText",
     "Defaults",
     "Document",
     "Environment",
@@ -153,6 +155,7 @@ _HOMES = {
         "TIMEOUT",
         "Answer",
         "AnswerDetails",
+        "CountedText",
         "Hit",
         "Status",
     ),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
-from typing import Annotated, Any, Literal, get_args
+from typing import Annotated, Any, Literal, NamedTuple, get_args
 
 from annotated_types import Ge, Le
 
@@ -18,6 +18,14 @@ Status = Literal["ok", "empty", "error", "timeout", "not_run"]
 STATUSES: tuple[Status, ...] = get_args(Status)
 OK, EMPTY, ERROR, TIMEOUT, NOT_RUN = range(len(STATUSES))
 Share = Annotated[float, Ge(0), Le(1)]
+LineTokens = Annotated[int, Ge(0), Le(10**9)]  # of one line
+
+
+class CountedText(NamedTuple):
+    """How many ``lines`` a document has, and the tokens of some of them: a piece is a first line, and those from there on."""
+
+    lines: Annotated[int, Ge(0), Le(10**9)]
+    pieces: tuple[tuple[Annotated[int, Ge(1), Le(10**9)], tuple[LineTokens, ...]], ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,6 +66,8 @@ class AnswerDetails:
     process takes. Both times are part of ``cold_ms``, and so is ``index_cold_ms``, what an index alone took; ``index_warm_ms`` are
     those parts of ``warm_ms``. ``ann_recall`` is the share of the true nearest ``ann_k`` vectors that an approximate index found,
     all that are as near as the last of them being as good, and ``ann_overlap`` the same as if there were no ties.
+    ``line_tokens``: by document, the lines that somebody reads who follows the answer as far as any budget goes, and their tokens,
+    counted by ``line_tokens_by``; None where the texts are not known, or where the case judges no lines.
     """
 
     cold_ms: tuple[Milliseconds, ...] = ()
@@ -85,6 +95,8 @@ class AnswerDetails:
     unstable: Annotated[int, Ge(0)] = 0
     dropped: Mapping[str, Annotated[int, Ge(0)]] = field(default_factory=dict)
     unreachable: tuple[str, ...] = ()
+    line_tokens: Mapping[str, CountedText] | None = None
+    line_tokens_by: str | None = None
     said: Any = None
     asked: str | None = None
 

@@ -133,9 +133,8 @@ class CaseColumns(Mapping[str, CaseSummary]):
 
     @cached_property
     def target_ranks(self) -> Ints:
-        """For every judgment of the suite the rank of the hit that met it, 0 for none."""
-        matches = self.scores.judged.matches
-        return matches.of_judgments(matches.rank, 0)
+        """For every judgment of the suite the rank of the hit that met it or has lines of it, 0 for none."""
+        return self.scores.judged.matches.seen_ranks
 
     @cached_property
     def answers(self) -> Ints:

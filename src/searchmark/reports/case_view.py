@@ -204,7 +204,7 @@ def _rank_of(scores: Scores, case: str, targets: set[str]) -> int | None:
     """The best rank at which one of these targets was returned."""
     suite, matches = scores.judged.suite, scores.judged.matches
     start, end = suite.judgments.starts[suite.table.index[case] :][:2].tolist()
-    ranks = matches.of_judgments(matches.rank, 0)[start:end].tolist()
+    ranks = matches.seen_ranks[start:end].tolist()
     met = [rank for target, rank in zip(suite.judgments.targets[start:end], ranks, strict=True) if rank and target in targets]
     return min(met, default=None)
 

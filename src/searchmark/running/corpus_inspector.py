@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
+from functools import partial
 from typing import NamedTuple
 
 from searchmark.corpora.corpus import Survey
@@ -19,10 +20,14 @@ from searchmark.history.repository import open_repository
 from searchmark.history.state import repository_state
 from searchmark.history.trees import NOTHING, Snapshot
 from searchmark.judging.existence import Existing
+from searchmark.judging.names import CaseKinds
+from searchmark.measures.line_tokens import tokens_of_lines
 from searchmark.records import SearchedRepository, Suite
 from searchmark.records.shown import quoted
+from searchmark.running.line_counts import LineTokens, TextCounter
 from searchmark.running.plan import Step
 
+COUNTED = 10_000  # contents whose lines are counted already, some kilobytes each
 KEPT = 64  # commits; agents take turns in blocks of fewer cases
 
 
@@ -30,12 +35,13 @@ KEPT = 64  # commits; agents take turns in blocks of fewer cases
 class CaseExistence:
     """What exists where a case is searched, and which of its targets do not; None where that is not known.
 
-    ``problem`` says why it cannot be searched there at all.
+    ``problem`` says why it cannot be searched there at all. ``texts`` counts the tokens of lines there, where lines are judged.
     """
 
     existing: Existing | None
     unreachable: list[str] | None
     problem: str | None = None
+    texts: TextCounter | None = None
 
 
 class CorpusInspector:
@@ -48,6 +54,8 @@ class CorpusInspector:
         self._existing: dict[Documents | Folder, Existing] = {}
         self._surveys: dict[Documents | Folder, Survey] = {}
         self._histories: dict[object, _History] = {}
+        self._line_tokens: dict[Documents | Folder, dict[str, LineTokens]] = {}
+        self._judges_lines = CaseKinds.of(suite).lines
         self._fingerprints: dict[DirectorySource, _FolderState] = {}
         self.changed: list[str] = []
         distinct = list(dict.fromkeys(location for locations in mappings for location in _distinct(locations)))
@@ -90,7 +98,21 @@ class CorpusInspector:
             return CaseExistence(None, None)
         row = self._suite.table.index[step.case]
         start, end = self._suite.judgments.starts[row : row + 2].tolist()
-        return CaseExistence(existing, existing.missing_targets(self._suite.judgments, start, end))
+        texts = partial(self._line_tokens_at, step.location) if self._judges_lines[row] else None
+        return CaseExistence(existing, existing.missing_targets(self._suite.judgments, start, end), texts=texts)
+
+    def _line_tokens_at(self, location: Location, ids: Sequence[str]) -> Mapping[str, LineTokens]:
+        """A history is read by the one thread that follows it; all else is read once, and its counts are kept."""
+        match location:
+            case Remote():
+                return {}
+            case Commit():
+                history = self._histories[location.history]
+                return self._prefetching.submit(history.line_tokens, location.commit, ids).result()
+            case Documents() | Folder():
+                if location not in self._line_tokens:
+                    self._line_tokens[location] = {each.id: tokens_of_lines(each.text) for each in location.open()}
+                return self._line_tokens[location]
 
     def _existing_at(self, location: Location) -> Existing | None:
         match location:
@@ -179,18 +201,34 @@ class _History:
         self._snapshots = until_the_end.enter_context(SnapshotReader(repository, location.wanted))
         self._last: Snapshot = NOTHING
         self._kept: dict[str, Existing] = {}
+        self._line_tokens: dict[str, LineTokens] = {}
 
     def existing(self, commit: str) -> Existing:
         """What exists at a commit, all contents of which are here and what their names say."""
         if commit not in self._kept:
-            self._last = self._snapshots.at(commit, near=self._last)
-            problem = self._snapshots.problem(self._last)
+            problem = self._snapshots.problem(self._moved_to(commit))
             if problem is not None:
                 raise DamagedRepository(problem)
             if len(self._kept) >= KEPT:
                 del self._kept[next(iter(self._kept))]
             self._kept[commit] = Existing(self._last.versions.keys())
         return self._kept[commit]
+
+    def line_tokens(self, commit: str, paths: Sequence[str]) -> dict[str, LineTokens]:
+        """The tokens of every line of some files at a commit; each content is counted once."""
+        versions = self._moved_to(commit).versions
+        blobs = {path: versions[path] for path in paths if path in versions}
+        if len(self._line_tokens) >= COUNTED:
+            self._line_tokens.clear()
+        new = [(path, blob) for path, blob in blobs.items() if blob not in self._line_tokens]
+        for (_, blob), document in zip(new, self._snapshots.documents(new), strict=True):
+            self._line_tokens[blob] = () if document is None else tokens_of_lines(document.text)
+        return {path: self._line_tokens[blob] for path, blob in blobs.items()}
+
+    def _moved_to(self, commit: str) -> Snapshot:
+        if self._last.commit != commit:
+            self._last = self._snapshots.at(commit, near=self._last)
+        return self._last
 
 
 @contextmanager

@@ -20,7 +20,7 @@ from searchmark.measures.grammar import AnyMeasure
 from searchmark.records import OK
 
 # Not a matter of grades and ranks alone.
-_BY_MORE = {"Tau", "InRange", "Abstain", "infAP", "alpha_nDCG", "ERR_IA", "nERR_IA", "StRecall"}
+_BY_MORE = {"Tau", "InRange", "Abstain", "infAP", "alpha_nDCG", "ERR_IA", "nERR_IA", "StRecall", "LineR", "Efficiency"}
 
 
 @dataclass(frozen=True)

@@ -72,11 +72,13 @@ def describe(definition: Definition) -> Iterator[str]:
     yield _range(definition.low, definition.high, definition.tells)
     for name in definition.parameters:
         parameter = PARAMETERS[name]
-        default = "it must be said" if definition.needs_at and name == definition.at else _default(definition, name)
+        default = _default(definition, name)
         yield f"  {name:<10} {parameter.summary}; {parameter.wanted}, {default}"
     yield f"  ties       {definition.ties}"
     yield f"  empty      {definition.empty}"
     yield f"  missing    {definition.missing}"
+    if definition.needs_lines:
+        yield "  undefined  where lines are not judged, or the run does not say how long those of its hits are"
     if definition.needs_targets:
         yield "  undefined  where globs or symbols were not expanded against a corpus"
     if definition.over_cases:
@@ -85,6 +87,10 @@ def describe(definition: Definition) -> Iterator[str]:
 
 
 def _default(definition: Definition, option: str) -> str:
+    if option in definition.budgets:
+        return "one budget must be said"
+    if definition.needs_at and option == definition.at:
+        return "it must be said"
     return f"default: {shown(definition.default(option)) or 'none'}"
 
 
