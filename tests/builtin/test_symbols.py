@@ -100,7 +100,10 @@ def test_every_query_names_symbols_that_exist_and_may_be_relevant(queries, symbo
 
 def test_everything_that_the_baseline_returned_is_judged(suite: Suite, symbols, answers: dict[str, list[str]]) -> None:
     judged = grades(suite, symbols)
-    left = {case: [each for each in ids if each not in judged[case] and not never_relevant(symbols[each])] for case, ids in answers.items()}
+    left = {
+        case: [each for each in ids if each not in judged[case] and not never_relevant(symbols[each])]
+        for case, ids in answers.items()
+    }
     assert set(answers) == set(judged)
     assert not any(left.values())
 
