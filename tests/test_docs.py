@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import os
 import re
 import shlex
 import shutil
 import subprocess
+import sys
 from pathlib import Path
 
 import jsonschema
@@ -57,9 +59,9 @@ def workplace(tmp_path: Path, monkeypatch) -> Path:
     return tmp_path
 
 
-HEAVY = {"gates.md", "modes.md", "perturb.md", "running.md", "suites.md"}  # pages whose examples run many agents
+HEAVY = {"gates.md", "modes.md", "perturb.md", "running.md", "suites.md", "tutorial.md"}  # pages whose examples run many agents
 # What a reader does once, with a network or for long; the Makefile's own targets are tested by being used.
-NOT_RUN = ("git clone ", "cd ", "make ", "pip install ", "pytest ")
+NOT_RUN = ("git clone ", "cd searchmark", "make ", "pip install ", "pytest ")
 
 
 def pages() -> list[object]:
@@ -96,7 +98,13 @@ def run_here(command: ShownCommand, capsys: pytest.CaptureFixture[str]) -> tuple
         capsys.readouterr()
         code = main(shlex.split(command.text)[1:])
         return (code, *capsys.readouterr())
-    done = subprocess.run(["bash", "-c", command.text], capture_output=True, text=True, check=False)
+    if command.text.startswith("cd "):
+        os.chdir(command.text.removeprefix("cd "))  # the fixture's chdir puts it back
+        return 0, "", ""
+    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+    done = subprocess.run(
+        ["bash", "-c", command.text], capture_output=True, text=True, check=False, env={**os.environ, "PATH": path}
+    )
     return done.returncode, done.stdout, done.stderr
 
 
