@@ -20,7 +20,8 @@ from searchmark.starting.suites_found import FoundSuite, is_example, is_topics, 
 RESULTS = "searchmark-results"
 MOST_FOLDERS, MOST_FILES = 2_000, 20_000  # looked at: a project may be a whole disk
 FEWEST_DOCUMENTS = 3
-LARGEST_CATALOGUE = 1 << 30  # bytes; a larger one is searched if it is named
+MOST_TABLES = 50  # that are opened
+LARGEST_CATALOGUE = 1 << 28  # bytes; a larger one is searched if it is named
 _DOCUMENTS = (".md", ".mdx", ".rst", ".txt", ".adoc", ".html", ".htm")
 _DOCUMENT_FOLDERS = ("docs", "doc", "documentation", "content", "articles", "wiki", "help", "kb", "pages", "posts", "manual")
 _CATALOGUES = (".csv", ".tsv", ".jsonl")
@@ -118,10 +119,9 @@ def _document_folders(files: Iterable[str]) -> Iterator[DocumentFolder]:
 
 def _catalogues(folder: Path, files: Iterable[str]) -> Iterator[str]:
     """Tables whose first rows are documents: each has an id, and a title or a text. Examples and lists of queries are none."""
-    for file in files:
+    tables = (file for file in files if file.lower().endswith(_CATALOGUES) and not is_example(file) and not is_topics(file))
+    for file in islice(tables, MOST_TABLES):
         path = folder / file
-        if path.suffix.lower() not in _CATALOGUES or is_example(file) or is_topics(file):
-            continue
         if path.is_file() and path.stat().st_size <= LARGEST_CATALOGUE and _is_catalogue(path):
             yield file
 

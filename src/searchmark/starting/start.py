@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -38,11 +39,14 @@ _MEASURES = 3
 
 @dataclass(frozen=True)
 class StartOptions:
-    """How a start is made: whether the agent is measured once, whether files may be replaced, and how work is shown."""
+    """How a start is made: whether the agent is measured once, whether files may be replaced, and how work is shown.
+
+    ``mining`` is open only while commits are mined: two displays cannot have the terminal at once.
+    """
 
     measure: bool = True
     force: bool = False
-    on_mining: OnProgress | None = None
+    mining: Callable[[], AbstractContextManager[OnProgress | None]] = nullcontext
     run: Run = Experiment.run
 
 
@@ -116,7 +120,8 @@ def _mined(project: Project, wishes: Wishes, staging: Path, options: StartOption
     """The suite of the history; of one that makes too few cases, a draft from the files, and that is told."""
     file = staging / "gold_set.json"
     try:
-        facts = mine_project(project.folder, file, options.on_mining)
+        with options.mining() as on_progress:
+            facts = mine_project(project.folder, file, on_progress)
         cases, why = facts.cases, f"the history made {counted(facts.cases, 'case')}, too few for an interval"
     except NothingEvaluated as error:
         cases, why = 0, str(error)

@@ -88,8 +88,7 @@ def command(
     for line in _found(project):
         remark(f"found: {line}", LONGEST_LINE)
     wishes = _answered(project, corpus, agent, suite, topics, asking=not yes and _is_asked())
-    with mining_progress() as on_mining:
-        started = start(project, wishes, StartOptions(not no_measure, force, on_mining, _run_shown))
+    started = start(project, wishes, StartOptions(not no_measure, force, mining_progress, _run_shown))
     for line in _told(started):
         show(f"{harmless(line)}\n")
 
