@@ -80,9 +80,9 @@ class BuiltinSuite:
         return located
 
     def answers(self) -> tuple[Path, ...]:
-        """What tells the answers: everything in its folder but the documents, the file with the cases first."""
+        """What tells the answers: all in its folder but documents and modules, the file with the cases first."""
         corpus = self.corpus
-        rest = [entry for entry in sorted(self.folder.iterdir()) if entry != self.file]
+        rest = [entry for entry in sorted(self.folder.iterdir()) if entry != self.file and entry.suffix != ".py"]
         return (self.file, *(entry for entry in rest if corpus is None or not corpus.is_relative_to(entry)))
 
     def _path(self, section: str, field: str) -> Path | None:
