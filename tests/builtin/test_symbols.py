@@ -92,7 +92,8 @@ def test_no_two_queries_have_the_same_targets_or_words(suite: Suite, symbols: di
 
 def test_every_query_names_symbols_that_exist_and_may_be_relevant(queries, symbols: dict[str, dict[str, Any]]) -> None:
     for query in queries:
-        assert query["expected_symbols"] and query["expected_patterns"], query["id"]
+        assert query["expected_symbols"], query["id"]
+        assert query["expected_patterns"], query["id"]
         assert not [each for each in query["expected_symbols"] if never_relevant(symbols[each])]
         assert not set(query["expected_symbols"]) & set(query.get("exclusion_patterns", []))
     assert sum(any("*" in each for each in query["expected_patterns"]) for query in queries) > 100

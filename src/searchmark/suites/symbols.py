@@ -65,11 +65,9 @@ def _category_names(top: Entry, entries: list[Entry]) -> dict[str, str]:
     names = _listed_names(top)
     for entry in entries:
         number, name = entry.maybe_text("category"), entry.maybe_text("category_name")
-        if number is not None and name is not None and names.setdefault(number, name) != name:
-            raise entry.error(
-                "category_name",
-                f"is {shortened(name, 60)!r}, and the category {shortened(number, 60)} was called {shortened(names[number], 60)!r} before; use one name",
-            )
+        if number is not None and name is not None and (known := names.setdefault(number, name)) != name:
+            called = f"the category {shortened(number, 60)} was called {shortened(known, 60)!r} before; use one name"
+            raise entry.error("category_name", f"is {shortened(name, 60)!r}, and {called}")
     return names
 
 
