@@ -18,10 +18,10 @@ AGENTS = ["bm25", "fts5", pytest.param("keyword", marks=pytest.mark.slow)]
 def test_passages_have_the_lines_of_the_file() -> None:
     lines = TEXT.split("\n")
     for passage in passages(BEFORE[0]):
-        first, _, last = passage.id.removeprefix("a.py#L").partition("-L")
-        assert "\n".join(lines[int(first) - 1 : int(last)]) == passage.text
-        assert passage.text.strip("\n") == passage.text
-    assert [passage.id for passage in passages(BEFORE[0])] == ["a.py#L3-L3", "a.py#L6-L7", "a.py#L10-L11"]
+        first, last = passage.lines
+        assert "\n".join(lines[first - 1 : last]) == passage.document.text
+        assert passage.document.text.strip("\n") == passage.document.text
+    assert [passage.document.id for passage in passages(BEFORE[0])] == ["a.py#L3-L3", "a.py#L6-L7", "a.py#L10-L11"]
     assert list(passages(BEFORE[2])) == []
 
 

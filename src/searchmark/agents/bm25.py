@@ -14,7 +14,7 @@ from typing import Any
 from searchmark.agents.agent import RetrievalAgent, RetrievalResult
 from searchmark.agents.lexical.analyser import AnalyserOptions
 from searchmark.agents.lexical.collection import Collection, Weighting
-from searchmark.agents.passages import Passages, check_lines, describe_lines, with_lines
+from searchmark.agents.passages import Passages, check_lines, describe_lines
 from searchmark.corpora.corpus import Changes, Corpus
 from searchmark.corpora.selection import DocumentSelection
 from searchmark.options.strict import strict_record
@@ -87,7 +87,7 @@ class Bm25Agent(RetrievalAgent):
     def retrieve(self, query: str, k: int) -> RetrievalResult:
         found = self.collection.rank(query, k)
         ids, scores = [document for document, _ in found], [score for _, score in found]
-        return RetrievalResult(ids, scores) if self._passages is None else with_lines(ids, scores)
+        return RetrievalResult(ids, scores) if self._passages is None else self._passages.hits(ids, scores)
 
     def index_bytes(self) -> int:
         return self.collection.nbytes

@@ -12,12 +12,11 @@ from typing import TYPE_CHECKING, Any, Literal
 from searchmark.agents.agent import RetrievalAgent, RetrievalResult
 from searchmark.agents.lexical.analyser import Analyser, AnalyserOptions, Language
 from searchmark.agents.lexical.choice import AnalyserChoice
-from searchmark.agents.passages import Passages, check_lines, describe_lines, with_lines
+from searchmark.agents.passages import Passages, check_lines, describe_lines
 from searchmark.corpora.selection import DocumentSelection
 from searchmark.errors import UsageError
 from searchmark.files.sqlite import IN_MEMORY, PRIVATE_FILE, full_text_problem, open_database
 from searchmark.files.text_encoding import encodable
-from searchmark.judging.matching import apart
 from searchmark.options.strict import strict_record
 
 if TYPE_CHECKING:
@@ -130,7 +129,7 @@ class Fts5Agent(RetrievalAgent):
         # Sorted here and not in SQL: rows are numbered as the corpus grew, which must not decide between equal scores.
         best = heapq.nsmallest(k, ((score, self._ids[row]) for score, row in rows))
         ids, scores = [name for _, name in best], [-score for score, _ in best]
-        return RetrievalResult(ids, scores) if self._passages is None else with_lines(ids, scores)
+        return RetrievalResult(ids, scores) if self._passages is None else self._passages.hits(ids, scores)
 
     def close(self) -> None:
         if self._database is not None:
@@ -171,7 +170,7 @@ class Fts5Agent(RetrievalAgent):
         path = document.id if self._selection.ids else ""
         title = document.title or ""
         if self._passages is not None:  # the lines in the id of a passage are not to be found, and its title may be that id
-            path = path and apart(document.id)[0]
+            path = path and self._passages.source_of(document.id)
             title = "" if title == path else title
         return number, _storable(path), _storable(title), _storable(document.text)
 

@@ -28,7 +28,7 @@ from typing import Any
 from searchmark.agents.agent import RetrievalAgent, RetrievalResult
 from searchmark.agents.lexical.tokens import tokens
 from searchmark.agents.names import name_of
-from searchmark.agents.passages import Passages, describe_lines, with_lines
+from searchmark.agents.passages import Passages, describe_lines
 from searchmark.corpora.corpus import Changes, Corpus
 from searchmark.errors import UsageError, shortened
 from searchmark.options.strict import strict_record
@@ -147,7 +147,7 @@ class KeywordAgent(RetrievalAgent):
         scores = self._scores(self._counts(words)) if words else {}
         best = sorted(scores.items(), key=lambda entry: (-entry[1], entry[0]))[:k]
         ids, values = [document for document, _ in best], [score for _, score in best]
-        found = RetrievalResult(ids, values) if self._passages is None else with_lines(ids, values)
+        found = RetrievalResult(ids, values) if self._passages is None else self._passages.hits(ids, values)
         return replace(found, metadata={"words": words})
 
     def _counts(self, words: Sequence[str]) -> dict[str, dict[str, int]]:
