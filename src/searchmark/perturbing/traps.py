@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from heapq import nsmallest
 from itertools import chain
 from math import log
 
@@ -118,6 +119,7 @@ class _TrapSearch:
         self._postings = _TermDocuments(self._analyser, set(chain.from_iterable(self._terms.values())))
         for document in corpus:
             self._postings.take(document)
+        self._names = list(self._postings.rows)
 
     def cases(self) -> Iterator[tuple[str, Trap | str | None]]:
         """Every case with its trap, None where there is none, or the reason why it was not looked at."""
@@ -137,8 +139,8 @@ class _TrapSearch:
         more = np.flatnonzero(weights > best + SAME)
         if not len(more):
             return None
-        names = list(self._postings.rows)
-        strongest = sorted(more.tolist(), key=lambda row: (-weights[row], names[row]))[:MOST_NAMED]
+        names, heavy = self._names, weights.tolist()
+        strongest = nsmallest(MOST_NAMED, more.tolist(), key=lambda row: (-heavy[row], names[row]))
         return Trap(
             case.id,
             tuple(names[row] for row in strongest),
