@@ -31,12 +31,12 @@ _VERBS = words(
     "formatted reformat reformatted delete deletes deleted drop drops dropped replace replaced edit edited sort sorted start "
     "finish complete completed standardize standardized consolidate restore restored rename renamed port ported address addresses "
     "addressed incorporate incorporated bump bumped prepare prepared preparing release released set increase upgrade upgraded pin "
-    "kill kills killed killing unpin polish polished satisfy silence silenced appease please resolve resolved forgot"
+    "kill kills killed killing unpin polish polished satisfy silence silenced appease please resolve resolved forgot exclude"
 )
 _FILLERS = words(
     "a an the some more another few several missing failing broken new old basic initial simple additional extra further better "
     "various minor small tiny little own our all most first last also up out my its this that these now really finally again "
-    "just and or two three couple major general slight quick trivial misc miscellaneous other many too"
+    "just and or two three couple major full general slight quick trivial misc miscellaneous other many too"
 )
 _ENDS_OF_PHRASE = words(
     "wrt in of for to from with without on at by when where while if that which so as because since after before into about during "
@@ -279,9 +279,14 @@ def is_vague(wording: Wording) -> bool:
     return not _telling(wording.query.subject, 2) and not _telling(wording.query.clean, 2)
 
 
+def telling_words(text: str) -> set[str]:
+    """The words of a text that say what it is about, in lower case."""
+    return {part for part in parts_of(text) if len(part) > 1} - _VAGUE
+
+
 def _telling(text: str, least: int) -> bool:
     """Whether enough words tell something; a name in capitals or of code tells as much as two words."""
-    told = {part for part in parts_of(text) if len(part) > 1} - _VAGUE
+    told = telling_words(text)
     return len(told) + any(name.lower() in told for name in _NAME.findall(text)) >= least
 
 
