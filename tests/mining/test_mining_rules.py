@@ -355,6 +355,7 @@ def test_a_stem_leaks_by_its_words(query: str, target: str, level: str, sharing:
         "net/rate_limiter.go",
         "rich/_spinners.py",
         "db/query.py",
+        "parsers/rows.py",
         "lib/init.lua",
         "ui/window.py",
         "rich/_inspect.py",

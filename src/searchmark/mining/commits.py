@@ -189,13 +189,18 @@ BEYOND_ONE_COMMIT = {
     "shallow_boundary": "its parent is not in this shallow clone",
     "duplicate_message": "a newer commit asks the same",
     "junk_type": "its conventional type is not about code (docs, ci, chore), where most commits have such a type",
+    "rejected": "a person rejected it, as the file of decisions says",
+    "same_targets": "max_alike other commits change exactly the same files",
+    "near_duplicate": "max_alike other commits ask nearly the same: the same words, names and numbers apart",
     "binary": "what is left of its targets is binary",
     "generated_content": "what is left of its targets says that it is generated",
     "same_name": "two of its targets have the same name once accents are composed",
 }
 ALL_RULES = (*(rule.name for rule in RULES), *BEYOND_ONE_COMMIT)
 # Without these there is nothing to ask, nothing to find, or nowhere to look.
-ALWAYS_ON = words("root empty links_only no_code_file nothing_to_find odd_path malformed shallow_boundary same_name binary")
+ALWAYS_ON = words(
+    "root empty links_only no_code_file nothing_to_find odd_path malformed shallow_boundary same_name binary rejected"
+)
 
 
 def reason(name: str) -> str:

@@ -154,15 +154,15 @@ def _without_spoken_names(query: str, tree: TreeNames) -> str:
 
 
 def _longest_name(said: Sequence[str], tree: TreeNames) -> int:
-    """How many of these words, from the first on, are the name of a file."""
-    return next((length for length in range(len(said), 0, -1) if _names_a_file(tuple(said[:length]), tree)), 0)
+    """How many of these words, from the first on, are the name of a file or folder."""
+    return next((length for length in range(len(said), 0, -1) if _is_spoken_name(tuple(said[:length]), tree)), 0)
 
 
-def _names_a_file(said: Spoken, tree: TreeNames) -> bool:
+def _is_spoken_name(said: Spoken, tree: TreeNames) -> bool:
     whole = "".join(said)
     if len(whole) >= _SHORTEST_COMPOUND:
-        return tree.compounds[whole] > 0
-    return len(whole) >= _SHORTEST and tree.spoken[said] > 0
+        return tree.compounds[whole] > 0 or tree.spoken_folders[whole] > 0
+    return len(whole) >= _SHORTEST and (tree.spoken[said] > 0 or (len(said) == 1 and tree.spoken_folders[whole] > 0))
 
 
 def _blanked(token: str, tree: TreeNames) -> str:

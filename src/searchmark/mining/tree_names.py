@@ -34,6 +34,7 @@ class TreeNames:
         self.spoken: Counter[Spoken] = Counter()  # stems, word by word
         self.compounds: Counter[str] = Counter()  # their words in one
         self.folders: Counter[str] = Counter()
+        self.spoken_folders: Counter[str] = Counter()  # their words in one
         self.identifiers: Counter[bytes] = Counter()
 
     def count(self, path: str, by: int = 1) -> None:
@@ -47,6 +48,7 @@ class TreeNames:
         self.stems[stem_of(name)] += by
         for folder in set(folders):
             self.folders[folder] += by
+            self.spoken_folders["".join(words_of_name(folder))] += by
 
     def has_name(self, word: str) -> bool:
         """Whether a file or folder of the tree is named like this, with or without its ending."""
