@@ -22,7 +22,8 @@ _EARLIER = re.compile(
 )
 _TO_PLEASE = words(
     "fix fixes fixed fixing silence silenced resolve resolved address addressed satisfy appease please make made run ran apply "
-    "applied reapply reapplying reaplying clippy lint linting linter mypy use clean cleanup remove removed avoid ignore some"
+    "applied reapply reapplying reaplying clippy lint linting linter mypy use reformat reformatted format formatted clean "
+    "cleanup remove removed avoid ignore some"
 )
 _CONTINUES = re.compile(
     r"^(?:continu(?:e|ed|ing)|(?:more|further|additional|start(?:ed)?|began|begin) (?:some )?work)\b", re.IGNORECASE
@@ -78,7 +79,8 @@ _PLEASES_TOOLS = re.compile(
     r"""\b(?:clippy|mypy|pylint|lint(?:er|ing)?|golint|golangci(?:-lint)?|staticcheck|vet|tslint|eslint|tsc|pyright|sonar\w*|codeql|deepsource
         |lgtm|rubocop|phpstan|cppcheck|coverity)\b
       | \b(?:fix|fixed|fixes|silence[sd]?|avoid|resolve[sd]?|remove[sd]?)\s+(?:all|some|the|a|few|more|remaining|several|\s)*\s*
-        (?:compil\w+|build|typing)\s+(?:errors?|warnings?|issues?|failures?)\b
+        (?:(?:compil\w+|build|typing|rustc)\s+(?:errors?|warnings?|issues?|failures?)|warnings)\b
+      | \b(?:cargo|go|deno|mix|terraform|zig)\ fmt\b | \b(?:rustfmt|gofumpt|goimports)\b
       | \b(?:run|re-?ran|apply|applying|applied|reappl?ying|use)\s+black\b""",
     re.IGNORECASE | re.VERBOSE,
 )
