@@ -16,6 +16,7 @@ from typing import Any, Literal, get_args
 
 from searchmark.errors import FormatError, UsageError
 from searchmark.files.store import check_replaceable, parse_json, read_utf8, write_text
+from searchmark.records import Case
 from searchmark.records.shown import quoted
 
 Verdict = Literal["reject", "query", "keep"]
@@ -63,11 +64,23 @@ class Decisions:
             {one.commit: one.query for one in own if one.query is not None},
         )
 
-    def about(self, repository: object, commit: object) -> Decision | None:
-        return self.made.get((str(repository), str(commit)))
+    def about(self, repository: str, commit: str) -> Decision | None:
+        return self.made.get((repository, commit))
+
+    def about_case(self, case: Case) -> Decision | None:
+        """What was decided about the commit of a case."""
+        return self.about(str(case.fields.get("repository")), str(case.fields.get("commit_hash")))
 
 
 NOTHING_DECIDED, NO_DECISIONS = OwnDecisions(), Decisions()
+
+
+def decision_about(case: Case, verdict: Verdict, *, query: str | None = None, because: str | None = None) -> Decision:
+    """A decision about a case of a gold set."""
+    repository, commit = (case.fields.get(name) for name in ("repository", "commit_hash"))
+    if not isinstance(repository, str) or not isinstance(commit, str):
+        raise UsageError(f"the case {quoted(case.id)} names no repository and commit; only cases of a gold set are decided about")
+    return Decision(repository, commit, verdict, query, because)
 
 
 def decisions_beside(gold_set: str | PathLike[str]) -> Path:

@@ -104,9 +104,7 @@ _HOUSEKEEPING = words("support version versions compat compatibility eol")
 _GRAB_BAGS = words("various several misc miscellaneous assorted")
 _POINTERS = words("this that these those it there")  # to something that the reader of a query does not see
 _TALK = words("i i'm i'd i've i'll im whoop whoops oops ooops argh hmm doh sigh")
-_KINDS_OF_WORK = words(
-    "test tests doc docs typo style lint ci build release"
-)  # before a colon; anything else names a part of the code
+_KINDS_OF_WORK = words("test tests doc docs typo style lint ci build release")  # before a colon: not a part of the code
 _TOPICS = _DOCS | _TESTS | _STYLE | _REVIEW
 
 # Words that say that something was done, and not what it was about.
@@ -117,8 +115,9 @@ _VAGUE = words(
     "release pull request branch merge commit commits according still should must can could would will internal internals py src "
     "repo project step todo here there correctly properly right ok okay oops obvious stupid silly wrong support feature features "
     "change improvement improvements implementation fully handle handling proper hopefully hack hacky attempt refactorings tweak "
-    "tweaks only even have has had been renames renaming redundant kill killing duplicate duplicated duplication argument go functional factorize loop condition private "
-    "public optional declaration constant constants take helper helpers cautious syntax accidentally"
+    "tweaks only even have has had been renames renaming redundant kill killing duplicate duplicated duplication argument go "
+    "functional factorize loop condition private public optional declaration constant constants take helper helpers cautious syntax "
+    "accidentally"
 ).union(_VERBS, _FILLERS, _ENDS_OF_PHRASE, _TOPICS)
 
 
@@ -297,5 +296,5 @@ def tells(word: str) -> bool:
 
 
 def parts_of(text: str) -> list[str]:
-    """The words of a text in lower case, identifiers in their parts."""
+    """Words in lower case, identifiers in their parts."""
     return [part.lower() for name in _LETTERED.findall(text) for part in _HUMP.split(name) if part]
