@@ -9,6 +9,14 @@ import pytest
 from searchmark.corpora.file_kinds import classify, excluded_by
 from searchmark.mining.commits import ALL_RULES, ALWAYS_ON, RULES, reason
 from searchmark.mining.leakage import content_words, identifiers_of, leak_of, masked, overlap, words_inside
+from searchmark.mining.leaning import (
+    is_diary,
+    is_edition_bump,
+    is_follow_up,
+    is_torso,
+    pleases_tools,
+    says_only_size,
+)  # fmt: skip
 from searchmark.mining.messages import (
     Wording,
     is_about_docs,
@@ -78,11 +86,19 @@ def test_a_pattern_without_a_slash_is_about_base_names(pattern: str, path: str, 
         ("Handle empty rows. Thanks Ada Example for the report.", "Handle empty rows."),
         ("Handle empty rows -- thanks to Ada", "Handle empty rows"),
         ("Broken since 1a2b3c4d5e: rows are lost", "Broken: rows are lost"),
+        ("Fixed lost rows introduced by 1a2b3c4d5e", "Fixed lost rows"),
+        ("Only read rows once (should fix #12)", "Only read rows once"),
+        ("Limit the size of rows (by @ada)", "Limit the size of rows"),
+        ("Rows are lost when debug is on (#12)", "Rows are lost when debug is on"),
+        ("Use empty rows as proposed by @ada", "Use empty rows"),
+        ("Say when no rows are found, close #12", "Say when no rows are found"),
+        ("Keep rows in order :)", "Keep rows in order"),
+        ("ref(reader): keep rows in order", "keep rows in order"),
         ("See https://example.org/x?y=1 for rows that get lost", "See for rows that get lost"),
         (":bug: handle empty rows", "handle empty rows"),
         ("Call list() before next() and f(x)", "Call list() before next() and f(x)"),
         ("Read the .po file twice", "Read the .po file twice"),
-        ("Ask @ada about `@property` and user@example.org", "Ask about `@property` and"),
+        ("Ask @ada about `@property` and user@example.org", "Ask about `@property`"),
         ("defaced and effaced words stay", "defaced and effaced words stay"),
         ("Rows are lost wh…\n\n…en the file is empty", "Rows are lost when the file is empty"),
         ("Support Python 3.12 and HTTP/2", "Support Python 3.12 and HTTP/2"),
@@ -105,6 +121,13 @@ def test_a_subject_loses_what_nobody_would_type(message: str, subject: str) -> N
         ("Keep rows\n\n```\ncode here is gone\n```\n", "Keep rows"),
         ("Keep rows\n\nThanks to Ada for the report.\nThe reader lost them.", "Keep rows. The reader lost them."),
         ("Keep rows\n\nRegression in 1a2b3c4d5e6f.", "Keep rows"),
+        ("Keep rows\n\nPS. this is awesome! The reader lost them.", "Keep rows. The reader lost them."),
+        (
+            "Keep rows\n\nAnother helper bites the dust. I am not happy with the name. The reader lost them.",
+            "Keep rows. The reader lost them.",
+        ),
+        ("Keep rows\n\nIt was possible for the following sequence to occur.\n\n1. one\n2. two", "Keep rows"),
+        ("Keep rows\n\nSomeone who knows the reader better could comment.", "Keep rows"),
         ("Keep rows\n\nSigned-off-by: Ada <a@x.org>\nChange-Id: I123", "Keep rows"),
         ("Keep rows\n\nThe reader lost them.\n--HG--\nbranch : trunk", "Keep rows. The reader lost them."),
         ("Keep rows\r\n\r\nThe reader lost them.", "Keep rows. The reader lost them."),
@@ -121,13 +144,17 @@ def test_a_long_body_is_cut_between_sentences() -> None:
     assert len(clean.split()) <= 62
 
 
-@pytest.mark.parametrize("unit", ["#1 ", " ", "-", "[", "to ", "a", "–\t", "( ", ". ", "see #1 ", "[a](", "'", "a@a."])
+@pytest.mark.parametrize(
+    "unit", ["#1 ", " ", "-", "[", "to ", "a", "–\t", "( ", ". ", "see #1 ", "[a](", "'", "a@a.", "some ", "check-in ", "fix the "]
+)
 def test_a_message_takes_time_by_its_length_and_no_faster(unit: str) -> None:
     """Seven seconds, once; the bound is wide, for machines that are busy."""
     start = process_time()
     query = Query("Return a number from the login function: " + unit * (9000 // len(unit)) + "1 ](")
     assert Wording(query).first
     assert query.clean
+    for rule in (is_diary, is_edition_bump, is_follow_up, is_torso, pleases_tools, says_only_size):
+        rule(Wording(query))
     assert process_time() - start < 1.0
 
 
@@ -148,7 +175,12 @@ _MESSAGE_RULES = {
     "review": lambda text: is_review(Wording(Query(text))),
     "about_docs": lambda text: is_about_docs(Wording(Query(text))),
     "about_tests": lambda text: is_about_tests(Wording(Query(text))),
-    "vague": lambda text: is_vague(Wording(Query(text))),
+    "vague": lambda text: is_vague(Wording(Query(text))) or says_only_size(Wording(Query(text))),
+    "tools": lambda text: pleases_tools(Wording(Query(text))),
+    "edition_bump": lambda text: is_edition_bump(Wording(Query(text))),
+    "follow_up": lambda text: is_follow_up(Wording(Query(text))),
+    "diary": lambda text: is_diary(Wording(Query(text))),
+    "torso": lambda text: is_torso(Wording(Query(text))),
 }
 
 
@@ -171,6 +203,15 @@ _MESSAGE_RULES = {
         ("about_docs", "Document how rows are kept"), ("about_docs", "fix url in Reader docstring"), ("about_docs", "Explained the purpose of rows"),
         ("about_docs", "Remove some extraneous `# noqa` comments"), ("about_docs", "Clarified cryptic comment in reader.py"),
         ("about_tests", "Add tests for rows"), ("about_tests", "Fixed failing test of the reader"), ("about_tests", "Speed up the test suite"),
+        ("vague", "Some changes to the deploy command"), ("vague", "fixed minor bugs in the row reader"), ("vague", "ref(tree): minor changes"),
+        ("tools", "Fix some clippy warnings in readers"), ("tools", "Fix all compile errors in bin/rows"), ("tools", "make the linter happy again"),
+        ("edition_bump", "rust: move to Rust 2024"), ("edition_bump", "Bump MSRV to 1.70"), ("edition_bump", "Upgrade to TypeScript 5.2"),
+        ("edition_bump", "Migrated crates to the 2018 edition"), ("edition_bump", "Require Go 1.13; use its defaults"),
+        ("follow_up", "Missed some type updates"), ("follow_up", "renamed prev util to readRows()"), ("follow_up", "Fix bug in the previous commit"),
+        ("follow_up", "Forgot to sort rows by name"), ("follow_up", "Continue work on rows"),
+        ("diary", "Filtering of rows works and is pretty fast"), ("diary", "Begin implementing row readers"), ("diary", "Fix the check I must have broken"),
+        ("diary", "first stab at reading rows lazily"), ("diary", "table fix began log"),
+        ("torso", "Rows are kept since they are shown when the tab…"), ("torso", "Move the reader as it was written when a1b2c3d4e5"),
         ("vague", "more small fixes and cleanups here"), ("vague", "make it work again properly"), ("vague", "Whoops, left in an assert False"), ("vague", "unless i am missing something it fails on rows"),
     ],
 )  # fmt: skip
@@ -197,6 +238,13 @@ def test_a_rule_removes_what_it_is_named_for(rule: str, message: str) -> None:
         "Dropped support for GDAL 3.0.",
         "Keep rows in order\n\nBackported to the stable branch as well.",
         "unittest: inline the fixture that makes cases",
+        "Handle the 2018 edition flag of the reader",
+        "Mark rows of `list.todo` as 'todo'",
+        "Files whose names are starting with a dot are read by default",
+        "Skip rows that the reader relies on",
+        "Fixed small bug in readers that tried to work with None values",
+        "Search with an empty index now works on Windows",
+        "Fix I/O errors when rows are read",
         "Addresses issue12. Expose the reader as a plain function",
     ],
 )
@@ -266,7 +314,8 @@ TARGET = "django/db/models/sql/compiler.py"
         ("Compiler orders rows wrongly", "L2", 1),
         ("Fix wrong sql order", "L1", 1),
         ("Fix order in django", "L0", None),
-        ("Compilers are slow", "L0", None),
+        ("Compilers are slow", "L2", 1),
+        ("Compiling is slow", "L0", None),
     ],
 )
 def test_the_level_of_a_leak(query: str, level: str, sharing: int | None) -> None:
@@ -285,11 +334,38 @@ def test_the_level_of_a_leak(query: str, level: str, sharing: int | None) -> Non
         ("Show rows of the data table", "web/DataTable.js", "L2", 1),
         ("Cache the least used, an LRU", "rich/_lru_cache.py", "L0", None),  # not one after the other
         ("Inspector shows odd objects", "rich/_inspect.py", "L0", None),
+        ("Make the LRU caches faster", "rich/_lru_cache.py", "L2", 1),
+        ("Make lrucache faster", "rich/_lru_cache.py", "L2", 1),
+        ("Make the lru-caches faster", "rich/_lru_cache.py", "L2", 1),
+        ("Show rows of datatables", "web/DataTable.js", "L2", 1),
+        ("The rate limiters count twice", "net/ratelimiter.go", "L2", 2),
+        ("The ratelimiter counts twice", "net/rate_limiter.go", "L2", 2),
+        ("The rate_limiter counts twice", "net/ratelimiter.go", "L2", 2),
+        ("Single-character spinner is cut", "rich/_spinners.py", "L2", 1),
+        ("The parser is slow", "parsers/rows.py", "L1", 1),
+        ("All queries are slow", "db/query.py", "L2", 1),
+        ("Rows in it are lost", "lib/init.lua", "L0", None),  # two words by chance
+        ("Paths on Windows are cut", "ui/window.py", "L0", None),
         ("Go to a row", "lib/__a.py", "L0", None),  # too short to be told from a word
     ],
 )
 def test_a_stem_leaks_by_its_words(query: str, target: str, level: str, sharing: int | None) -> None:
-    names = tree("rich/_inspect.py", "rich/inspect.py", "rich/_lru_cache.py", "web/DataTable.js", "lib/__a.py", "x/y.py", "x/z.py")
+    names = tree(
+        "net/ratelimiter.go",
+        "net/rate_limiter.go",
+        "rich/_spinners.py",
+        "db/query.py",
+        "parsers/rows.py",
+        "lib/init.lua",
+        "ui/window.py",
+        "rich/_inspect.py",
+        "rich/inspect.py",
+        "rich/_lru_cache.py",
+        "web/DataTable.js",
+        "lib/__a.py",
+        "x/y.py",
+        "x/z.py",
+    )
     leak = leak_of(query, [target], names)
     assert (leak.level, leak.files_sharing_name) == (level, sharing)
     assert leak_of(masked(query, names), [target], names).level == "L0"

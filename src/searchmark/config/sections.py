@@ -138,6 +138,9 @@ class DatasetConfig:
         tuple[str, ...], Option("Switch off a rule that removes commits; repeatable.", ("--without-rule",), "RULE")
     ] = ()
     max_cases: Annotated[int | None, Ge(1), Option("Maximum number of cases per repository.", default="all")] = None
+    max_alike: Annotated[
+        int, Ge(0), Option("Maximum number of cases with the same targets, and of cases with nearly the same query; 0 for any.")
+    ] = 20
     sample: Annotated[
         Literal["newest", "spread", "random"], Option("Which commits to keep when there are more than --max-cases.")
     ] = "newest"

@@ -39,6 +39,7 @@ class Candidate:
     time: int
     unit: str
     origin: str
+    edited: bool
     text: str
     raw: str
     subject: str
@@ -80,7 +81,7 @@ def candidates_among(
             if seen.removed_by is not None:
                 removed.append(RemovedCommit(one.hash, seen.removed_by))
                 continue
-            candidate, named = _candidate(seen, one.origin, options, rewrite)
+            candidate, named = _candidate(seen, one, options, rewrite)
             identifiers |= named
             spool.add(candidate)
             found += 1
@@ -97,11 +98,13 @@ def inspect_all(
         yield from zip(batch, inspect(repository, [draft_of(one, book) for one in batch], options), strict=True)
 
 
-def _candidate(seen: Inspected, origin: str, options: DatasetConfig, rewrite: Rewrite | None) -> tuple[Candidate, frozenset[bytes]]:
+def _candidate(
+    seen: Inspected, one: SelectedCommit, options: DatasetConfig, rewrite: Rewrite | None
+) -> tuple[Candidate, frozenset[bytes]]:
     """A candidate, and the identifiers in its query."""
     draft, contents = seen.draft, list(seen.contents.values())
-    rewriting = None if rewrite is None else rewrite(draft.message, draft.query.clean)
-    text = _query_text(draft, options, rewriting)
+    rewriting = None if rewrite is None or one.edited else rewrite(draft.message, draft.query.clean)
+    text = one.edited or _query_text(draft, options, rewriting)
     named = frozenset(name.encode() for name in identifiers_of(text))
     raw, guessed = draft.decoded
     candidate = Candidate(
@@ -109,7 +112,8 @@ def _candidate(seen: Inspected, origin: str, options: DatasetConfig, rewrite: Re
         parent=draft.commit.parents[0],
         time=draft.commit.time,
         unit=draft.unit,
-        origin=origin,
+        origin=one.origin,
+        edited=one.edited is not None,
         text=text,
         raw=raw.strip(),
         subject=draft.query.subject,

@@ -15,6 +15,15 @@ from searchmark.corpora.file_kinds import words
 from searchmark.errors import UsageError
 from searchmark.history.trees import is_odd
 from searchmark.mining.drafts import Draft
+from searchmark.mining.leaning import (
+    is_about_specs,
+    is_diary,
+    is_edition_bump,
+    is_follow_up,
+    is_torso,
+    pleases_tools,
+    says_only_size,
+)  # fmt: skip
 from searchmark.mining.messages import (
     is_about_docs,
     is_about_tests,
@@ -101,6 +110,18 @@ def _has_many_files(draft: Draft, options: DatasetConfig) -> bool:
     return len(draft.reachable) > options.max_files
 
 
+def _is_formatting(draft: Draft, _: DatasetConfig) -> bool:
+    return is_formatting(draft.wording) or pleases_tools(draft.wording)
+
+
+def _is_vague(draft: Draft, _: DatasetConfig) -> bool:
+    return is_vague(draft.wording) or says_only_size(draft.wording)
+
+
+def _is_about_tests(draft: Draft, _: DatasetConfig) -> bool:
+    return is_about_tests(draft.wording) or (is_about_specs(draft.wording) and draft.changes_tests)
+
+
 def _is_short(draft: Draft, options: DatasetConfig) -> bool:
     return is_short(draft.wording, options.min_words)
 
@@ -148,13 +169,17 @@ RULES: tuple[CommitRule, ...] = (
     CommitRule("backport", "it repeats a commit of another branch", lambda draft, _: is_backport(draft.message)),
     CommitRule("dependency_bump", "it changes what the project depends on", lambda draft, _: is_dependency_bump(draft.wording)),
     CommitRule("version_bump", "it prepares or makes a release", lambda draft, _: is_version_bump(draft.wording)),
-    CommitRule("formatting", "it is about typos, style, unused code or layout", lambda draft, _: is_formatting(draft.wording)),
+    CommitRule("edition_bump", "it moves to another edition of its language", lambda draft, _: is_edition_bump(draft.wording)),
+    CommitRule("formatting", "it is about typos, style, unused code or layout", _is_formatting),
     CommitRule("review", "it answers a review and says no more", lambda draft, _: is_review(draft.wording)),
     CommitRule("about_docs", "its message is about documentation or comments", lambda draft, _: is_about_docs(draft.wording)),
-    CommitRule("about_tests", "its message is about tests", lambda draft, _: is_about_tests(draft.wording)),
+    CommitRule("about_tests", "its message is about tests", _is_about_tests),
     CommitRule("short", "too few words are left to ask anything", _is_short),
+    CommitRule("torso", "what cleaning left of its message breaks off", lambda draft, _: is_torso(draft.wording)),
+    CommitRule("follow_up", "it finishes another commit and says no more", lambda draft, _: is_follow_up(draft.wording)),
+    CommitRule("diary", "it tells how the author's work goes", lambda draft, _: is_diary(draft.wording)),
     CommitRule("non_english", "a fifth of its letters or more are beyond ASCII", _is_foreign),
-    CommitRule("vague", "its words do not say what it is about", lambda draft, _: is_vague(draft.wording)),
+    CommitRule("vague", "its words do not say what it is about", _is_vague),
 )  # fmt: skip
 
 # Rules that look beyond one commit; they are applied where that is known.
@@ -164,6 +189,9 @@ BEYOND_ONE_COMMIT = {
     "shallow_boundary": "its parent is not in this shallow clone",
     "duplicate_message": "a newer commit asks the same",
     "junk_type": "its conventional type is not about code (docs, ci, chore), where most commits have such a type",
+    "rejected": "a person rejected it, as the file of decisions says",
+    "same_targets": "max_alike other commits change exactly the same files",
+    "near_duplicate": "max_alike other commits ask nearly the same: the same words, names and numbers apart",
     "binary": "what is left of its targets is binary",
     "generated_content": "what is left of its targets says that it is generated",
     "no_lines": "what is left of its targets has no line that it changes, and lines are asked for",
@@ -172,7 +200,7 @@ BEYOND_ONE_COMMIT = {
 ALL_RULES = (*(rule.name for rule in RULES), *BEYOND_ONE_COMMIT)
 # Without these there is nothing to ask, nothing to find, or nowhere to look.
 ALWAYS_ON = words(
-    "root empty links_only no_code_file nothing_to_find odd_path malformed shallow_boundary same_name binary no_lines"
+    "root empty links_only no_code_file nothing_to_find odd_path malformed shallow_boundary same_name binary no_lines rejected"
 )
 
 

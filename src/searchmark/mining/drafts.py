@@ -126,6 +126,10 @@ class Draft:
     def paths_but_tests_and_docs(self) -> int:
         return sum(self._book[path].kind not in ("test", "doc") for path in self.commit.paths)
 
+    @property
+    def changes_tests(self) -> bool:
+        return any(self._book[path].kind == "test" for path in self.commit.paths)
+
     @cached_property
     def decoded(self) -> tuple[str, bool]:
         return message_text(self.commit)

@@ -11,17 +11,18 @@ from searchmark.history.repository import Repository, open_repository, path_text
 from searchmark.history.sources import RepositorySource
 from searchmark.mining.candidates import inspect_all
 from searchmark.mining.commits import reason
+from searchmark.mining.decisions import NO_DECISIONS, Decisions
 from searchmark.mining.drafts import Draft
 from searchmark.mining.ledger import RemovedCommit
 from searchmark.mining.selection import SelectedCommit, Selection, draw, select
 
 
-def explain(source: RepositorySource, revision: str, options: DatasetConfig) -> Iterator[str]:
+def explain(source: RepositorySource, revision: str, options: DatasetConfig, decisions: Decisions = NO_DECISIONS) -> Iterator[str]:
     """Lines about one commit: the verdict, every changed file with its kind, and the query that it makes."""
     with open_repository(source.path) as repository:
         repository.check_objects()
         commit = repository.commit(revision)
-        selection = select(repository, options, watch=commit)
+        selection = select(repository, options, watch=commit, decisions=decisions.of(source.label))
         if selection.watched is None:
             raise UsageError(f"{source.path}: {revision!r} is not among the commits that were read from {selection.tip[:12]}")
         draft, removed_by = selection.watched
@@ -29,6 +30,11 @@ def explain(source: RepositorySource, revision: str, options: DatasetConfig) -> 
         if removed_by is None:
             chosen, removed_by = _late_verdict(repository, commit, selection, options)
     yield from _verdict(commit, removed_by, chosen)
+    decided = decisions.about(source.label, commit)
+    if decided is not None and decided.because:
+        yield f"decided, because: {decided.because}"
+    if decided is not None and decided.query is not None:
+        yield f"query (edited): {decided.query}"
     if isinstance(draft, Malformed):
         yield f"why: {draft.reason}"
         return

@@ -19,6 +19,7 @@ from searchmark.files.store import atomic_write, collector_paused
 from searchmark.history.repository import FETCH_ALL
 from searchmark.history.sources import RepositorySource, parse_repositories
 from searchmark.mining.cases import Rewrite, timestamp
+from searchmark.mining.decisions import NO_DECISIONS, Decisions, decisions_beside, read_decisions
 from searchmark.mining.mine import MinedRepository, MiningFacts, OnProgress, mine
 from searchmark.mining.parallel import mine_side_by_side
 from searchmark.mining.rewriting import described
@@ -37,16 +38,18 @@ def generate_gold_set(
     jobs: int = 1,
     rewrite: Rewrite | None = None,
     on_progress: OnProgress | None = None,
+    decisions: str | PathLike[str] | None = None,
 ) -> tuple[MiningFacts, ...]:
     """Mine repositories, given as ``PATH`` or ``NAME=PATH``, and write a gold set; returns what is known of each.
 
     The file is written whole or not at all. Repositories are mined side by side, unless queries are rewritten: that
-    shares one budget.
+    shares one budget. ``decisions`` is a file of what people decided; unless one is named, the one beside the output, if any.
     """
     sources = parse_repositories(repositories)
+    decided = read_decisions(decisions_beside(output), missing_ok=True) if decisions is None else read_decisions(decisions)
     # The file is opened first: one that cannot be written is refused at once, and not after minutes of mining.
-    with atomic_write(output) as file, _mined(sources, options, jobs, rewrite, on_progress) as mined:
-        write_rows(file, "test_cases", _rows(mined), _metadata([one.facts for one in mined], options))
+    with atomic_write(output) as file, _mined(sources, options, jobs, rewrite, on_progress, decided) as mined:
+        write_rows(file, "test_cases", _rows(mined), _metadata([one.facts for one in mined], options, decided))
     return tuple(one.facts for one in mined)
 
 
@@ -58,6 +61,7 @@ def mine_suite(
     jobs: int = 1,
     rewrite: Rewrite | None = None,
     on_progress: OnProgress | None = None,
+    decisions: str | PathLike[str] | None = None,
 ) -> Suite:
     """Mine repositories, given as ``PATH`` or ``NAME=PATH``: the suite that a gold set would hold, without a file.
 
@@ -66,8 +70,9 @@ def mine_suite(
     from searchmark.suites.gold_set import suite_of_rows  # with numpy, which no file needs
 
     sources = parse_repositories(repositories)
-    with _mined(sources, options, jobs, rewrite, on_progress) as mined:
-        metadata = _metadata([one.facts for one in mined], options)
+    decided = NO_DECISIONS if decisions is None else read_decisions(decisions)
+    with _mined(sources, options, jobs, rewrite, on_progress, decided) as mined:
+        metadata = _metadata([one.facts for one in mined], options, decided)
         # As JSON has it: lists for tuples, exactly what would be read from a file.
         return suite_of_rows(name or metadata["repository"], map(json.loads, _rows(mined)), json.loads(json.dumps(metadata)))
 
@@ -79,14 +84,16 @@ def _mined(
     jobs: int,
     rewrite: Rewrite | None,
     on_progress: OnProgress | None,
+    decided: Decisions,
 ) -> Iterator[list[MinedRepository]]:
     """All repositories, mined, in the order in which they were given; their cases wait on disk until this is left."""
     with private_folder() as folder, collector_paused():
         folders = [_made(folder / str(number)) for number in range(len(sources))]
         if jobs > 1 and len(sources) > 1 and rewrite is None:
-            yield mine_side_by_side(sources, options, folders, jobs, on_progress)
+            yield mine_side_by_side(sources, options, folders, jobs, on_progress, decided)
         else:
-            yield [mine(source, options, own, rewrite, on_progress, jobs) for source, own in zip(sources, folders, strict=True)]
+            pairs = zip(sources, folders, strict=True)
+            yield [mine(source, options, own, rewrite, on_progress, jobs, decided) for source, own in pairs]
 
 
 def _made(folder: Path) -> Path:
@@ -98,7 +105,7 @@ def _rows(mined: Iterable[MinedRepository]) -> Iterator[bytes]:
     return (row for one in mined for row in one.rows)
 
 
-def _metadata(mined: Sequence[MiningFacts], options: DatasetConfig) -> Row:
+def _metadata(mined: Sequence[MiningFacts], options: DatasetConfig, decided: Decisions) -> Row:
     """What a gold set says of itself; without a single case there is none."""
     cases = sum(facts.cases for facts in mined)
     if not cases:
@@ -114,6 +121,7 @@ def _metadata(mined: Sequence[MiningFacts], options: DatasetConfig) -> Row:
         "unreachable_files": sum(facts.unreachable_files for facts in mined),
         "repositories": {facts.repository: facts.as_json() for facts in mined},
         "options": settings,
+        **({"decisions": {"file": decided.file, "made": len(decided.made)}} if decided.file is not None else {}),
     }
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence, Set
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Literal
 
 from searchmark.corpora.file_kinds import words
@@ -19,6 +20,7 @@ BLANK = "___"
 
 _SHORTEST = 3  # letters that a stem or a folder must have to be told from a word by chance
 _COMMON_FOLDER = 0.3  # share of files below a folder from which on its name tells nothing
+_SHORTEST_COMPOUND = 6  # letters of a name that may be spelled in other words than its own: "in it" is not ``init``
 _LONGEST_NAME = 5  # words of a name that is looked for in a query
 _RARE = 5  # files that an identifier may occur in and still point somewhere
 _TOKEN = re.compile(r"[\w.][\w./\\-]*\w|\w")
@@ -72,10 +74,24 @@ class _Named:
         return cls(tokens, parts, spoken, any("/" in token or "." in token for token in tokens))
 
     def says(self, name: Spoken) -> bool:
-        """Whether the words of a name follow each other: "LRU cache", ``lru_cache`` and ``LRUCacheInfo`` all say one."""
+        """Whether the words of a name follow each other: "LRU cache", ``lru_caches`` and ``LRUCacheInfo`` all say one.
+
+        So does "ratelimiter" for ``rate_limiter``, and "rate limiters" for ``ratelimiter``.
+        """
+        whole = "".join(name)
+        if len(whole) >= _SHORTEST_COMPOUND and whole in self.compounds:
+            return True
         if name[0] not in self.spoken:
             return False
         return any(self.spoken[start : start + len(name)] == name for start in range(len(self.spoken)))
+
+    @cached_property
+    def compounds(self) -> frozenset[str]:
+        """Every few words that follow each other, as one."""
+        spoken = self.spoken
+        return frozenset(
+            "".join(spoken[start : start + length]) for length in range(1, _LONGEST_NAME + 1) for start in range(len(spoken))
+        )
 
 
 def _leak_of_target(named: _Named, path: str, tree: TreeNames) -> Leak:
@@ -93,8 +109,10 @@ def _leak_of_target(named: _Named, path: str, tree: TreeNames) -> Leak:
         return Leak("L2", (stem,), tree.stems[stem])
     spoken = words_of_name(stem_of(path.rpartition("/")[2]))
     if len("".join(spoken)) >= _SHORTEST and named.says(spoken):
-        return Leak("L2", (stem,), tree.spoken[spoken])
-    telling = [folder for folder in folders if _tells(folder, tree) and (folder in parts or folder in tokens)]
+        return Leak("L2", (stem,), max(tree.spoken[spoken], tree.compounds["".join(spoken)]))
+    telling = [
+        folder for folder in folders if _tells(folder, tree) and (folder in parts or named.says(words_of_name(folder) or (folder,)))
+    ]
     return Leak("L1", tuple(telling), min(tree.folders[folder] for folder in telling)) if telling else Leak("L0")
 
 
@@ -136,11 +154,15 @@ def _without_spoken_names(query: str, tree: TreeNames) -> str:
 
 
 def _longest_name(said: Sequence[str], tree: TreeNames) -> int:
-    """How many of these words, from the first on, are the name of a file."""
-    if tree.openings[said[0]] <= 0:
-        return 0
-    lengths = range(len(said), 0, -1)
-    return next((n for n in lengths if tree.spoken[tuple(said[:n])] > 0 and len("".join(said[:n])) >= _SHORTEST), 0)
+    """How many of these words, from the first on, are the name of a file or folder."""
+    return next((length for length in range(len(said), 0, -1) if _is_spoken_name(tuple(said[:length]), tree)), 0)
+
+
+def _is_spoken_name(said: Spoken, tree: TreeNames) -> bool:
+    whole = "".join(said)
+    if len(whole) >= _SHORTEST_COMPOUND:
+        return tree.compounds[whole] > 0 or tree.spoken_folders[whole] > 0
+    return len(whole) >= _SHORTEST and (tree.spoken[said] > 0 or (len(said) == 1 and tree.spoken_folders[whole] > 0))
 
 
 def _blanked(token: str, tree: TreeNames) -> str:

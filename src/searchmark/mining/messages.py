@@ -31,12 +31,12 @@ _VERBS = words(
     "formatted reformat reformatted delete deletes deleted drop drops dropped replace replaced edit edited sort sorted start "
     "finish complete completed standardize standardized consolidate restore restored rename renamed port ported address addresses "
     "addressed incorporate incorporated bump bumped prepare prepared preparing release released set increase upgrade upgraded pin "
-    "kill kills killed killing unpin polish polished satisfy silence silenced appease please resolve resolved forgot"
+    "kill kills killed killing unpin polish polished satisfy silence silenced appease please resolve resolved forgot exclude"
 )
 _FILLERS = words(
     "a an the some more another few several missing failing broken new old basic initial simple additional extra further better "
     "various minor small tiny little own our all most first last also up out my its this that these now really finally again "
-    "just and or two three couple major general slight quick trivial misc miscellaneous other many too"
+    "just and or two three couple major full general slight quick trivial misc miscellaneous other many too"
 )
 _ENDS_OF_PHRASE = words(
     "wrt in of for to from with without on at by when where while if that which so as because since after before into about during "
@@ -104,9 +104,7 @@ _HOUSEKEEPING = words("support version versions compat compatibility eol")
 _GRAB_BAGS = words("various several misc miscellaneous assorted")
 _POINTERS = words("this that these those it there")  # to something that the reader of a query does not see
 _TALK = words("i i'm i'd i've i'll im whoop whoops oops ooops argh hmm doh sigh")
-_KINDS_OF_WORK = words(
-    "test tests doc docs typo style lint ci build release"
-)  # before a colon; anything else names a part of the code
+_KINDS_OF_WORK = words("test tests doc docs typo style lint ci build release")  # before a colon: not a part of the code
 _TOPICS = _DOCS | _TESTS | _STYLE | _REVIEW
 
 # Words that say that something was done, and not what it was about.
@@ -117,7 +115,9 @@ _VAGUE = words(
     "release pull request branch merge commit commits according still should must can could would will internal internals py src "
     "repo project step todo here there correctly properly right ok okay oops obvious stupid silly wrong support feature features "
     "change improvement improvements implementation fully handle handling proper hopefully hack hacky attempt refactorings tweak "
-    "tweaks only even have has had been renames renaming redundant kill killing duplicate duplicated duplication argument go"
+    "tweaks only even have has had been renames renaming redundant kill killing duplicate duplicated duplication argument go "
+    "functional factorize loop condition private public optional declaration constant constants take helper helpers cautious "
+    "syntax accidentally"
 ).union(_VERBS, _FILLERS, _ENDS_OF_PHRASE, _TOPICS)
 
 
@@ -279,9 +279,14 @@ def is_vague(wording: Wording) -> bool:
     return not _telling(wording.query.subject, 2) and not _telling(wording.query.clean, 2)
 
 
+def telling_words(text: str) -> set[str]:
+    """The words of a text that say what it is about, in lower case."""
+    return {part for part in parts_of(text) if len(part) > 1} - _VAGUE
+
+
 def _telling(text: str, least: int) -> bool:
     """Whether enough words tell something; a name in capitals or of code tells as much as two words."""
-    told = {part for part in parts_of(text) if len(part) > 1} - _VAGUE
+    told = telling_words(text)
     return len(told) + any(name.lower() in told for name in _NAME.findall(text)) >= least
 
 
@@ -291,5 +296,5 @@ def tells(word: str) -> bool:
 
 
 def parts_of(text: str) -> list[str]:
-    """The words of a text in lower case, identifiers in their parts."""
+    """Words in lower case, identifiers in their parts."""
     return [part.lower() for name in _LETTERED.findall(text) for part in _HUMP.split(name) if part]

@@ -13,6 +13,7 @@ from searchmark.history.log import span_of
 from searchmark.history.repository import Repository, open_repository
 from searchmark.history.sources import RepositorySource
 from searchmark.mining.cases import Rewrite
+from searchmark.mining.decisions import NO_DECISIONS, Decisions, OwnDecisions
 from searchmark.mining.ledger import RemovedCommit, RuleCount, with_late
 from searchmark.mining.selection import SelectedCommit, Selection, draw, select
 from searchmark.mining.shares import MadeCase, OnShare, Share, make_cases, make_side_by_side
@@ -38,8 +39,9 @@ OnProgress = Callable[[MiningProgress], None]
 class MiningFacts:
     """What is known of a repository once it has been mined.
 
-    ``origins`` are its clusters of cases, ``largest_origin`` the cases of the largest one, ``newest`` the date of the newest
-    commit that was read.
+    ``origins`` are its clusters of cases, ``largest_origin`` the cases of the largest one. ``target_sets`` are the different
+    sets of targets, ``largest_target_set`` the cases of the most frequent one. ``edited`` cases ask what a person wrote, and
+    ``unused_decisions`` are about commits that made no case anyway. ``newest`` is the date of the newest commit that was read.
     """
 
     repository: str
@@ -53,6 +55,10 @@ class MiningFacts:
     cases: int
     origins: int
     largest_origin: int
+    target_sets: int
+    largest_target_set: int
+    edited: int
+    unused_decisions: int
     unreachable_files: int
     ledger: Mapping[str, RuleCount]
     malformed: Mapping[str, str]
@@ -71,6 +77,10 @@ class MiningFacts:
             "test_cases": self.cases,
             "origins": self.origins,
             "largest_origin": self.largest_origin,
+            "target_sets": self.target_sets,
+            "largest_target_set": self.largest_target_set,
+            **({"edited": self.edited} if self.edited else {}),
+            **({"unused_decisions": self.unused_decisions} if self.unused_decisions else {}),
             "unreachable_files": self.unreachable_files,
             "ledger": {rule: count.as_json() for rule, count in self.ledger.items()},
             **({"malformed": dict(self.malformed)} if self.malformed else {}),
@@ -92,12 +102,14 @@ def mine(
     rewrite: Rewrite | None = None,
     on_progress: OnProgress | None = None,
     jobs: int = 1,
+    decisions: Decisions = NO_DECISIONS,
 ) -> MinedRepository:
     """Mine one repository. Its cases wait in ``folder``, which is empty and must stay for as long as they are wanted."""
     shares: list[Share] = []
     with open_repository(source.path) as repository:
         repository.check_objects()
-        selection = _selected(repository, source.label, options, on_progress)
+        own_decisions = decisions.of(source.label)
+        selection = _selected(repository, source.label, options, own_decisions, on_progress)
         tell = _teller(source.label, min(options.max_cases or len(selection.selected), len(selection.selected)), on_progress)
 
         def look(drawn: list[SelectedCommit]) -> list[RemovedCommit]:
@@ -111,7 +123,7 @@ def mine(
             return [removed for share in made for removed in share.removed]
 
         draw(selection.selected, options, look)
-        return _mined(source, repository, selection, shares)
+        return _mined(source, repository, selection, own_decisions, shares)
 
 
 def _teller(name: str, total: int, on_progress: OnProgress | None) -> OnShare | None:
@@ -120,11 +132,14 @@ def _teller(name: str, total: int, on_progress: OnProgress | None) -> OnShare | 
     return lambda phase, done: on_progress(MiningProgress(name, phase, done, total, done))
 
 
-def _selected(repository: Repository, name: str, options: DatasetConfig, on_progress: OnProgress | None) -> Selection:
+def _selected(
+    repository: Repository, name: str, options: DatasetConfig, decisions: OwnDecisions, on_progress: OnProgress | None
+) -> Selection:
     if on_progress is None:
-        return select(repository, options)
+        return select(repository, options, decisions=decisions)
     total = count_commits(repository, options)
-    return select(repository, options, lambda read, kept: on_progress(MiningProgress(name, "commits", read, total, kept)))
+    tell: Callable[[int, int], None] = lambda read, kept: on_progress(MiningProgress(name, "commits", read, total, kept))  # noqa: E731
+    return select(repository, options, tell, decisions=decisions)
 
 
 def count_commits(repository: Repository, options: DatasetConfig) -> int:
@@ -134,13 +149,15 @@ def count_commits(repository: Repository, options: DatasetConfig) -> int:
     return int(repository.run("rev-list", "--count", *flags, tip, *([] if excluded is None else [f"^{excluded}"])))
 
 
-def _mined(source: RepositorySource, repository: Repository, selection: Selection, shares: Sequence[Share]) -> MinedRepository:
+def _mined(
+    source: RepositorySource, repository: Repository, selection: Selection, decisions: OwnDecisions, shares: Sequence[Share]
+) -> MinedRepository:
     """All shares together, in the order of the history."""
     age = {one.hash: number for number, one in enumerate(selection.selected)}
     found = [pair for share in shares for pair in zip(share.made, share.rows.starts, strict=True)]
     found.sort(key=lambda pair: age[pair[0].commit])
     removed = [removed for share in shares for removed in share.removed]
-    facts = _facts(source, repository, selection, removed, [made for made, _ in found])
+    facts = _facts(source, repository, selection, decisions, removed, [made for made, _ in found])
     return MinedRepository(facts, Spool(tuple(start for _, start in found)))
 
 
@@ -148,11 +165,14 @@ def _facts(
     source: RepositorySource,
     repository: Repository,
     selection: Selection,
+    decisions: OwnDecisions,
     removed: Iterable[RemovedCommit],
     made: Sequence[MadeCase],
 ) -> MiningFacts:
     ledger = with_late(selection.removed, removed)
-    sizes = Counter(case.origin for case in made)
+    sizes, sets = Counter(case.origin for case in made), Counter(case.targets for case in made)
+    passed = {one.hash for one in selection.selected}
+    rejected = ledger["rejected"].commits if "rejected" in ledger else 0
     return MiningFacts(
         repository=source.label,
         path=source.path,
@@ -165,6 +185,10 @@ def _facts(
         cases=len(made),
         origins=len(sizes),
         largest_origin=max(sizes.values(), default=0),
+        target_sets=len(sets),
+        largest_target_set=max(sets.values(), default=0),
+        edited=sum(case.edited for case in made),
+        unused_decisions=len(decisions.rejected) - rejected + sum(commit not in passed for commit in decisions.queries),
         unreachable_files=sum(case.unreachable_files for case in made),
         ledger=ledger,
         malformed=selection.malformed,

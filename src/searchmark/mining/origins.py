@@ -1,8 +1,8 @@
 """Which cases stem from one piece of work, and so are no independent observations.
 
 Cases share an origin if one pull request or one merged branch brought them in, if their messages are of one family, or if
-they change the same files shortly after each other; and through others, if those do. All commits that pass the rules are
-looked at, drawn into a sample or not, so an origin does not depend on the sample.
+they change the same files, shortly after each other or in nearly the same words; and through others, if those do. All
+commits that pass the rules are looked at, drawn into a sample or not, so an origin does not depend on the sample.
 """
 
 from __future__ import annotations
@@ -17,8 +17,10 @@ from searchmark.corpora.file_kinds import words
 from searchmark.history.log import LoggedCommit, Malformed, message_text
 from searchmark.mining.drafts import Draft
 from searchmark.mining.messages import tells
+from searchmark.mining.plurals import singular
 from searchmark.mining.units import request_number
 
+_FEWEST_WORDS = 2  # that messages which differ in one word have in common
 _DAYS = 30  # between two commits on the same files that are taken for one piece of work
 _LONGEST_BRANCH = 50  # commits of a merged branch that is no pull request: a longer one is a line of its own
 _MERGED_BRANCH = re.compile(r"^Merged? (?:remote-tracking )?branch '([^']+)'", re.IGNORECASE)
@@ -93,7 +95,7 @@ def origins(selected: Sequence[Kinship], branches: MergedBranches) -> dict[str, 
     for number, one in enumerate(selected):
         for bond in _bonds(one, branches):
             clusters.join(number, known.setdefault(bond, number))
-    for earlier, later in _in_one_stretch(selected):
+    for earlier, later in (*_in_one_stretch(selected), *_in_nearly_the_same_words(selected)):
         clusters.join(earlier, later)
     return {one.commit: selected[clusters.last(number)].commit for number, one in enumerate(selected)}
 
@@ -120,6 +122,17 @@ def _in_one_stretch(selected: Sequence[Kinship]) -> Iterable[tuple[int, int]]:
                 yield earlier, later
 
 
+def _in_nearly_the_same_words(selected: Sequence[Kinship]) -> Iterable[tuple[int, int]]:
+    """Pairs of commits on exactly the same files, however far apart, whose messages differ in one word: "Add X to the list"."""
+    edits = Counter(one.files for one in selected)
+    known: dict[int, int] = {}
+    for number, one in enumerate(selected):
+        said = near_wording(one.family)
+        if edits[one.files] > 1 and len(said) > _FEWEST_WORDS:
+            for left in (said, *(said - {word} for word in said)):  # two that are the same without a word differ in one
+                yield number, known.setdefault(hash((one.files, left)), number)
+
+
 class _Clusters:
     """Numbers, joined two by two."""
 
@@ -141,6 +154,11 @@ class _Clusters:
 def same_wording(subject: str) -> str:
     """A subject without case and punctuation, so that a comma does not make two of one."""
     return " ".join(subject.translate(_NO_MARKS).casefold().split())
+
+
+def near_wording(family: str) -> frozenset[str]:
+    """What nearly identical messages share: the words of their family, whatever the order and the number."""
+    return frozenset(map(singular, family.split()))
 
 
 def message_family(subject: str) -> str:

@@ -34,7 +34,9 @@ _ID_IN_FRONT = re.compile(
     re.IGNORECASE | re.VERBOSE,
 )
 _ID_IN_BRACKETS = re.compile(
-    rf"(?<!\s)\s*[\[(](?:{_RELATION}:?\s+)?{_IDS}(?:\s+from\s+[^()\[\]]*)?[\])]", re.IGNORECASE | re.VERBOSE
+    rf"""(?<!\s)\s*[\[(](?:(?:should|may|might|partly|partially|hopefully)\s+)?(?:{_RELATION}:?\s+)?{_IDS}
+         (?:\s+from\s+[^()\[\]]*)?[\])]""",
+    re.IGNORECASE | re.VERBOSE,
 )
 _ID_IN_CLAUSE = re.compile(
     rf"(?:^|(?<![\s,;:.–—-])[\s,;:.–—-]+)(?:and\s+)?\b{_RELATION}:?\s+{_IDS}(?=[\s.,;:)]|$)", re.IGNORECASE | re.VERBOSE
@@ -42,7 +44,7 @@ _ID_IN_CLAUSE = re.compile(
 _ID_ALONE = re.compile(r"(?<![\w/&#])#\d+\b|(?<![\w-])gh-\d+\b", re.IGNORECASE)
 
 _CONVENTIONAL = re.compile(
-    r"^(?P<type>feat|feature|fix|bugfix|hotfix|perf|refactor|docs?|style|tests?|chore|build|ci|deps|improvement|enhancement|security"
+    r"^(?P<type>feat|feature|fix|bugfix|hotfix|perf|ref|refactor|refac|docs?|style|tests?|chore|build|ci|deps|improvement|enhancement|security"
     r"|release|wip)(?:\((?P<scope>[^()]{1,60})\))?!?:\s+",
     re.IGNORECASE,
 )
@@ -58,10 +60,15 @@ _HASH = re.compile(
 )
 _MAIL = re.compile(r"(?:<|(?<![\w.+-]))[\w.+-]+@[\w-]+\.[\w.-]+>?")
 _MENTION = re.compile(r"(?<![\w`.])@[A-Za-z][\w-]{1,38}(?![\w.(/])")
-_EMPTY_BRACKETS = re.compile(r"(?<![\w\])])\(\s*+(?:[,;]\s*+)?\)|(?<!\w)\[\s*\]|<\s*>")
+_EMPTY_BRACKETS = re.compile(
+    r"(?<![\w\])])\(\s*+(?:(?:see|by|via|from|cf|ref|in|patch|thanks|should|also)\b\.?\s*+){0,3}(?:[,;]\s*+)?\)|(?<!\w)\[\s*\]|<\s*>"
+)
 _SPACE_BEFORE_STOP = re.compile(r"(?<!\s)\s+([.,;:!?)])(?=\s|$)")
 _DANGLING = re.compile(
-    r"(?<![\s,;:–—-])[\s,;:–—-]+(?:to|in|of|from|by|with|for|at|since|see|per|and|or|refs?|fixes|closes)\s*\.?$", re.IGNORECASE
+    r"""(?<![\s,;:.–—-])[\s,;:.–—-]+(?:as\s+)?(?:(?:introduced|caused|proposed|suggested|reported|requested|discussed|described
+        |mentioned|contributed|follow(?:ing|s)?(?:[- ]?up)?)\b\s*)?
+        (?:(?:to|in|of|from|by|with|for|at|on|since|see|also|per|and|or|refs?|due|after)\b\s*){0,3}\s*\.?$""",
+    re.IGNORECASE | re.VERBOSE,
 )
 _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u200b-\u200f\u202a-\u202e\u2066-\u2069\ufeff]")
 
@@ -81,11 +88,27 @@ _ABOUT_PEOPLE = re.compile(
     re.IGNORECASE | re.VERBOSE,
 )
 _PEOPLE_AT_THE_END = re.compile(
-    r"""(?<![\s,;.(–—-])[\s,;.(–—-]+(?:(?:many\ |big\ )?thanks?(?:\ to|\ for)?\b | thank\ you\b | patch\ (?:by|from|due\ to)\b
+    r"""(?<![\s,;.(–—-])[\s,;.(–—-]+(?:(?:many\ |big\ )?thanks?(?:\ to|\ for)?\b | thank\ you\b
+        | patch\ (?:contributed\ )?(?:by|from|due\ to)\b
         | (?:reported|contributed)\ by\b | courtesy\ of\b | kudos\ to\b | based\ on\ (?:a\ )?patch\b)[^.]{0,200}\.?$""",
     re.IGNORECASE | re.VERBOSE,
 )
+# What colleagues say to each other, and sentences that lead to a list or to code, which are gone.
+_CHATTER = re.compile(
+    r"""^(?:p\.?\s?p?\.?s\b | btw\b | fwiw\b | imho?\b | afaik\b | anyway | hopefully\b | sorry\b | oops | whoops | sadly\b
+        | finally, | not\ sure\b | maybe\b | perhaps\b | someone\b | let\ me\b | feel\ free | note\ to\ self | todo\b | fixme\b
+        | yay\b | hooray | another\ \w+\ bites | this\ is\ (?:awesome|great|cool|ugly|a\ hack|a\ breaking\ change|a\ follow)
+        | we're\ done\b | this\ (?:commit|change|patch|pr)?\s*(?:is\ twofold|changes\ (?:a\ few|some|several)\ things)
+        | as\ (?:discussed|agreed|suggested|requested|mentioned)\b | tests?\ (?:added|included|pass)
+        | (?:added|adds|add|updated)\ (?:some\ |more\ )?tests?\W*$ | (?:bump|update)\ (?:the\ )?changelog
+        | (?:namely|for\ example|e\.g)\W*$)
+      | (?<![\w/.'`"-])(?:i|i'm|i've|i'd|i'll|my|me)(?![\w/.'`"-]) | [:;]-?[)(DPp](?:\s|$) | \b(?:lol|haha|thx)\b | !{2,}
+      | \b(?:(?:the|as|like)\ follow(?:s|ing)|(?:see|described|mentioned|listed|shown)\ (?:below|above))\b | :$ | \bawesome\b""",
+    re.IGNORECASE | re.VERBOSE,
+)
+_SMILE = re.compile(r"\s+[:;]-?[)(DPp](?=\s|$)")
 _SIGNS_OF_PEOPLE = ("hank", "atch", "by ", "ourtesy", "udos")
+_NOT_ASKED = (_ABOUT_PEOPLE, _CHATTER, _HASH, _URL, _ID_ALONE)  # a sentence of the body with one of these is left out
 _DIGIT = re.compile(r"\d")
 _SENTENCE_END = re.compile(r"(?<=[.!?])\s+(?=[A-Z\"'`(])")
 _WORD = re.compile(r"[^\W\d_][\w'.-]*")
@@ -99,7 +122,7 @@ class Query:
 
     @cached_property
     def _sentences(self) -> list[str]:
-        return _SENTENCE_END.split(self.head) if ". " in self.head else [self.head]
+        return sentences_of(self.head)
 
     @cached_property
     def subject(self) -> str:
@@ -130,6 +153,10 @@ class Query:
     @property
     def scope(self) -> str | None:
         return self._conventional["scope"] if self._conventional else None
+
+
+def sentences_of(text: str) -> list[str]:
+    return _SENTENCE_END.split(text) if ". " in text else [text]
 
 
 def split_message(message: str) -> tuple[str, str]:
@@ -168,7 +195,7 @@ def clean_subject(text: str) -> str:
         if shorter == text:
             break
         text = shorter
-    cleaned = _cleaned(_without_people(text))
+    cleaned = _cleaned(_without_people(_SMILE.sub("", text) if ":" in text or ";" in text else text))
     return cleaned if len(cleaned) > 1 else ""
 
 
@@ -182,6 +209,9 @@ def _cleaned(text: str) -> str:
         text = _CONTROL.sub(" ", text)
     if "](" in text:
         text = _MARKDOWN_LINK.sub(r"\1", text)
+    if _DIGIT.search(text):
+        text = _ID_IN_BRACKETS.sub(" ", text)
+    whole = text
     if "://" in text:
         text = _URL.sub(" ", text)
     if _DIGIT.search(text):
@@ -190,17 +220,17 @@ def _cleaned(text: str) -> str:
         text = _MENTION.sub(" ", _MAIL.sub(" ", text))
     if "(" in text or "[" in text or "<" in text:
         text = _EMPTY_BRACKETS.sub(" ", text)
+    if text != whole:  # without the words that led to what is gone
+        text = _DANGLING.sub("", text)
     if "  " in text or " ." in text or " ," in text or not text.isascii():
         text = _SPACE_BEFORE_STOP.sub(r"\1", " ".join(text.split()))
     return text.strip(" \t\n,;:–—-*").removesuffix("..").strip()
 
 
 def _without_numbers(text: str) -> str:
-    """The text without tickets and hashes, and without the word that led to one at its end."""
-    shorter = text
-    for pattern in (_ID_IN_BRACKETS, _ID_IN_CLAUSE, _ID_ALONE, _HASH):
-        shorter = pattern.sub(" ", shorter)
-    return text if shorter == text else _DANGLING.sub("", shorter)
+    for pattern in (_ID_IN_CLAUSE, _ID_ALONE, _HASH):
+        text = pattern.sub(" ", text)
+    return text
 
 
 def _prose(first: list[str], body: str) -> list[str]:
@@ -208,7 +238,13 @@ def _prose(first: list[str], body: str) -> list[str]:
     found = []
     for paragraph in (first, *map(_SENTENCE_END.split, _paragraphs(body))):
         for sentence in paragraph:
-            if _ABOUT_PEOPLE.match(sentence) or _HASH.search(sentence) or _URL.search(sentence) or _ID_ALONE.search(sentence):
+            if (
+                _ABOUT_PEOPLE.match(sentence)
+                or _CHATTER.search(sentence)
+                or _HASH.search(sentence)
+                or _URL.search(sentence)
+                or _ID_ALONE.search(sentence)
+            ):
                 continue
             cleaned = _cleaned(_without_people(sentence))
             if len(_WORD.findall(cleaned)) >= _FEWEST_WORDS:

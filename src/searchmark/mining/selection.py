@@ -13,7 +13,9 @@ from searchmark.config import DatasetConfig
 from searchmark.errors import UsageError
 from searchmark.history.log import LoggedCommit, Malformed, Span, parsed, read_history, span_of
 from searchmark.history.repository import Repository
+from searchmark.mining.alike import too_alike
 from searchmark.mining.commits import ActiveRules
+from searchmark.mining.decisions import NOTHING_DECIDED, OwnDecisions
 from searchmark.mining.drafts import Draft, PathBook, request_of
 from searchmark.mining.ledger import Ledger, RemovedCommit, RuleCount
 from searchmark.mining.origins import Kinship, MergedBranches, kinship, origins
@@ -30,6 +32,7 @@ class SelectedCommit(NamedTuple):
     request: str | None
     type: str | None
     origin: str
+    edited: str | None = None  # what a person decided to ask instead
 
 
 @dataclass(frozen=True)
@@ -56,6 +59,7 @@ def select(
     options: DatasetConfig,
     on_read: Callable[[int, int], None] | None = None,
     watch: str | None = None,
+    decisions: OwnDecisions = NOTHING_DECIDED,
 ) -> Selection:
     """Read a history and select from it. ``on_read`` hears how many commits were read and selected."""
     tip, excluded = span_of(repository, options.revisions)
@@ -82,12 +86,23 @@ def select(
             selected.append(SelectedCommit(commit.hash, draft.commit.record, draft.request, draft.query.type, commit.hash))
         if commit.hash == watch:
             watched = (draft, removed)
-    left = _without_junk_types(selected, ledger, options)
-    if watched and watched[1] is None and all(one.hash != watch for one in left):
-        watched = (watched[0], "junk_type")
+    junk = _junk_types(selected, options)
+    left = _without(selected, junk)
     origin = origins([kin[one.hash] for one in left], branches)
-    bound = tuple(one._replace(origin=origin[one.hash]) for one in left)
+    rejected = [RemovedCommit(one.hash, "rejected") for one in left if one.hash in decisions.rejected]
+    left = _without(left, rejected)
+    alike = list(too_alike((kin[one.hash] for one in in_order_of_choice(left, options)), options))
+    bound = tuple(one._replace(origin=origin[one.hash], edited=decisions.queries.get(one.hash)) for one in _without(left, alike))
+    for removal in (*junk, *rejected, *alike):
+        ledger.add(removal.rule, removal.hash)
+        if watched and removal.hash == watch:
+            watched = (watched[0], removal.rule)
     return Selection(tip, excluded, read, newest, bound, ledger.counts(), malformed, commits.book, watched)
+
+
+def _without(selected: Sequence[SelectedCommit], removed: Collection[RemovedCommit]) -> list[SelectedCommit]:
+    gone = {one.hash for one in removed}
+    return [one for one in selected if one.hash not in gone]
 
 
 class CommitFilter:
@@ -114,15 +129,12 @@ class CommitFilter:
         return Draft(commit, self.book, request=request_of(commit) if merged else None, in_request=in_request)
 
 
-def _without_junk_types(selected: list[SelectedCommit], ledger: Ledger, options: DatasetConfig) -> list[SelectedCommit]:
+def _junk_types(selected: Sequence[SelectedCommit], options: DatasetConfig) -> list[RemovedCommit]:
     """Types that are not about code go, but only where most commits have a type: elsewhere the word means nothing."""
     typed = sum(one.type is not None for one in selected)
     if "junk_type" in options.without_rules or 2 * typed < len(selected):
-        return selected
-    for one in selected:
-        if one.type in _JUNK_TYPES:
-            ledger.add("junk_type", one.hash)
-    return [one for one in selected if one.type not in _JUNK_TYPES]
+        return []
+    return [RemovedCommit(one.hash, "junk_type") for one in selected if one.type in _JUNK_TYPES]
 
 
 def moment(text: str | None, name: str) -> int | None:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from hashlib import sha256
 from itertools import pairwise
 from pathlib import Path
 from typing import NamedTuple
@@ -36,6 +37,8 @@ class MadeCase:
     commit: str
     origin: str
     unreachable_files: int
+    targets: bytes  # a digest: which cases have the same
+    edited: bool
 
 
 @dataclass(frozen=True)
@@ -66,11 +69,17 @@ def make_cases(
     with SpoolWriter[bytes](folder / "cases") as spool:
         for candidate, tree in zip(found.waiting, trees, strict=True):
             spool.add(row_text(_case(name, candidate, tree, options).as_json()))
-            made.append(MadeCase(candidate.commit, candidate.origin, len(candidate.unreachable)))
+            made.append(_made(candidate))
             tell("cases", len(made))
         rows = spool.finished()
     file.unlink()
     return Share(tuple(made), rows, found.removed)
+
+
+def _made(candidate: Candidate) -> MadeCase:
+    paths = "\0".join(sorted(target.path for target in candidate.targets))
+    targets = sha256(paths.encode("utf-8", "surrogateescape")).digest()
+    return MadeCase(candidate.commit, candidate.origin, len(candidate.unreachable), targets, candidate.edited)
 
 
 class _ShareTask(NamedTuple):
@@ -133,7 +142,7 @@ def _make(task: _ShareTask, tell: Callable[[tuple[str, int]], None]) -> Share:
 
 def _case(name: str, candidate: Candidate, tree: TreeNames, options: DatasetConfig) -> MinedCase:
     variants = _variants(candidate, tree)
-    query = variants["masked"] if options.query == "masked" else candidate.text
+    query = variants["masked"] if options.query == "masked" and not candidate.edited else candidate.text
     paths = tuple(target.path for target in candidate.targets)
     return MinedCase(
         id=f"{name}@{candidate.commit[:_SHORT_HASH]}",
@@ -173,10 +182,13 @@ def _variants(candidate: Candidate, tree: TreeNames) -> dict[str, str]:
         "clean": candidate.clean,
         "masked": masked(candidate.clean, tree),
         **({} if rewritten is None else {"llm": rewritten}),
+        **({"edited": candidate.text} if candidate.edited else {}),
     }
 
 
 def _transformation(candidate: Candidate, options: DatasetConfig) -> str:
+    if candidate.edited:
+        return "edited"
     if options.query == "raw":
         return "raw"
     if options.query != "llm":

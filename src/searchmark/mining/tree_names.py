@@ -15,6 +15,7 @@ from searchmark.history.repository import Repository
 from searchmark.history.tree_steps import TreeStep, tree_steps
 from searchmark.mining.drafts import PathBook
 from searchmark.mining.occurrences import NONE, Occurrences
+from searchmark.mining.plurals import singular
 
 _BETWEEN = re.compile(r"[\W_]+|(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
 _AT_ONCE, _WRITTEN_AT_ONCE = 1_000, 5_000  # steps, and files in them, whose contents are read by one process
@@ -31,8 +32,9 @@ class TreeNames:
         self.basenames: Counter[str] = Counter()
         self.stems: Counter[str] = Counter()
         self.spoken: Counter[Spoken] = Counter()  # stems, word by word
-        self.openings: Counter[str] = Counter()  # their first words
+        self.compounds: Counter[str] = Counter()  # their words in one
         self.folders: Counter[str] = Counter()
+        self.spoken_folders: Counter[str] = Counter()  # their words in one
         self.identifiers: Counter[bytes] = Counter()
 
     def count(self, path: str, by: int = 1) -> None:
@@ -41,11 +43,12 @@ class TreeNames:
         *folders, name = path.lower().split("/")
         self.files += by
         self.spoken[spoken] += by
-        self.openings[spoken[0] if spoken else ""] += by
+        self.compounds["".join(spoken)] += by
         self.basenames[name] += by
         self.stems[stem_of(name)] += by
         for folder in set(folders):
             self.folders[folder] += by
+            self.spoken_folders["".join(words_of_name(folder))] += by
 
     def has_name(self, word: str) -> bool:
         """Whether a file or folder of the tree is named like this, with or without its ending."""
@@ -54,8 +57,8 @@ class TreeNames:
 
 @lru_cache(maxsize=10_000)
 def words_of_name(name: str) -> Spoken:
-    """What a name is made of, in lower case: ``_lru_cache`` and ``LRUCache`` are both "lru" and "cache"."""
-    return tuple(word.lower() for word in _BETWEEN.split(name) if word)
+    """What a name is made of, in lower case and singular: ``_lru_cache`` and ``LRUCaches`` are both made of the same."""
+    return tuple(singular(word.lower()) for word in _BETWEEN.split(name) if word)
 
 
 def stem_of(name: str) -> str:

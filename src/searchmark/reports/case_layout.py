@@ -9,6 +9,7 @@ from typing import Any
 
 import rich.text
 
+from searchmark.mining.case_diff import CaseDiff
 from searchmark.records import Case
 from searchmark.reports.case_view import AnswerView, CaseList, CaseView, JudgedTarget, PlacedHit
 from searchmark.reports.cells import UNDEFINED, Cell, Count, Number, Table, Text, table
@@ -16,6 +17,8 @@ from searchmark.reports.quoting import LONGEST_SENTENCE, visible
 from searchmark.reports.text import WIDTH, Part, printed
 
 SCHEMA_VERSION = 1
+_DIFF_STYLES = {"diff ": "bold", "+++": "bold", "---": "bold", "@@": "cyan", "+": "green", "-": "red"}
+_DECIDED = {"reject": "rejected", "query": "new query"}
 
 
 def list_text(found: CaseList, *, colour: bool = False, width: int = WIDTH) -> str:
@@ -38,17 +41,19 @@ def _list_table(found: CaseList) -> Table:
     values = [(run, measure) for run, measures in first.values.items() for measure in measures]
     names = [measure if len(first.values) == 1 else f"{run} {measure}" for run, measure in values]
     categories = ["category"] if any(case.category for case in found.cases) else []
+    decided = ["decision"] if any(case.decision for case in found.cases) else []
     rows = (
         (
             Text(case.id),
             Text(case.query or UNDEFINED),
             *(Text(case.category or UNDEFINED) for _ in categories),
             Count(case.relevant),
+            *(Text(_DECIDED[case.decision] if case.decision else UNDEFINED) for _ in decided),
             *(Number(case.values[run][measure]) for run, measure in values),
         )
         for case in found.cases
     )
-    return table((f"{found.suite}: case", "query", *categories, "relevant", *names), rows)
+    return table((f"{found.suite}: case", "query", *categories, "relevant", *decided, *names), rows)
 
 
 def view_text(view: CaseView, *, colour: bool = False, width: int = WIDTH) -> str:
@@ -59,6 +64,7 @@ def view_text(view: CaseView, *, colour: bool = False, width: int = WIDTH) -> st
 def _view_parts(view: CaseView) -> Iterator[Part]:
     yield _line(f"{view.case.id} of {view.suite}", "bold")
     yield from map(_line, _facts(view.case))
+    yield from map(_line, _decision(view))
     if view.judgments:
         yield _judgment_table(view)
     else:
@@ -71,6 +77,24 @@ def _view_parts(view: CaseView) -> Iterator[Part]:
             yield _hit_table(answer)
         if len(answer.hits) < answer.returned:
             yield _line(f"and {answer.returned - len(answer.hits)} more hits; --hits 0 shows all")
+    if view.diff is not None:
+        yield from _diff_lines(view.diff)
+
+
+def _decision(view: CaseView) -> Iterator[str]:
+    if view.decision is None:
+        return
+    query = f": {view.decision.query}" if view.decision.query is not None else ""
+    because = f", because: {view.decision.because}" if view.decision.because else ""
+    yield f"decision: {_DECIDED[view.decision.decision]}{query}{because}"
+
+
+def _diff_lines(diff: CaseDiff) -> Iterator[Part]:
+    yield _line(f"diff from {diff.parent[:12]} to {diff.commit[:12]}", "bold")
+    for line in diff.lines:
+        yield _line(line, next((style for sign, style in _DIFF_STYLES.items() if line.startswith(sign)), ""))
+    if diff.cut:
+        yield _line(f"and more; git diff {diff.parent} {diff.commit} shows all")
 
 
 def _facts(case: Case) -> Iterator[str]:
@@ -150,6 +174,10 @@ def view_json(view: CaseView) -> str:
     data["answers"] = [
         asdict(answer) | {"hits": [asdict(hit) | {"duplicate": hit.duplicate} for hit in answer.hits]} for answer in view.answers
     ]
+    if view.decision is not None:
+        data["decision"] = asdict(view.decision)
+    if view.diff is not None:
+        data["diff"] = asdict(view.diff)
     return _json("case", data)
 
 

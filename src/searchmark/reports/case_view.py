@@ -18,6 +18,8 @@ from searchmark.judging.described import DescribedIds
 from searchmark.judging.existence import Existing
 from searchmark.judging.matches import NO_JUDGMENT
 from searchmark.judging.matching import is_pattern, path_of_lines
+from searchmark.mining.case_diff import CaseDiff
+from searchmark.mining.decisions import NO_DECISIONS, Decision, Decisions
 from searchmark.records import NOTHING_KNOWN, STATUSES, Case, Judgment, Match, Suite
 from searchmark.records.shown import quoted
 
@@ -27,7 +29,10 @@ LEAST_ALIKE = 0.4
 
 @dataclass(frozen=True)
 class ListedCase:
-    """A case in a list: how many targets are relevant to it, and its values by run and measure; None is undefined."""
+    """A case in a list: how many targets are relevant to it, and its values by run and measure; None is undefined.
+
+    ``decision`` is what a person decided about it: reject or query.
+    """
 
     id: str
     query: str | None
@@ -35,6 +40,7 @@ class ListedCase:
     relevant: int
     judged: int
     values: Mapping[str, Mapping[str, float | None]]
+    decision: str | None = None
 
 
 @dataclass(frozen=True)
@@ -104,10 +110,18 @@ class CaseView:
     case: Case
     judgments: tuple[JudgedTarget, ...]
     answers: tuple[AnswerView, ...]
+    decision: Decision | None = None
+    diff: CaseDiff | None = None
 
 
 def list_cases(
-    suite: Suite, kept: Suite, scores: Sequence[Scores] = (), *, limit: int | None = None, sort: str | None = None
+    suite: Suite,
+    kept: Suite,
+    scores: Sequence[Scores] = (),
+    *,
+    limit: int | None = None,
+    sort: str | None = None,
+    decisions: Decisions = NO_DECISIONS,
 ) -> CaseList:
     """The cases of ``kept``, which is the suite or a part of it; sorted by a measure of the first run, the lowest first."""
     if sort is not None and not scores:
@@ -115,7 +129,7 @@ def list_cases(
     order = list(kept.table.ids) if sort is None else _lowest_first(kept, scores[0], sort)
     wanted = kept.only(set(order[:limit])) if limit is not None else kept
     places = {case.id: case for case in wanted.cases}
-    shown = [_listed(places[case], suite, scores) for case in order[:limit]]
+    shown = [_listed(places[case], suite, scores, decisions) for case in order[:limit]]
     return CaseList(suite.name, tuple(shown), len(order), sort, None if sort is None else unique_names(scores)[0])
 
 
@@ -126,10 +140,12 @@ def _lowest_first(suite: Suite, scores: Scores, measure: str) -> list[str]:
     return sorted(values, key=lambda case: (math.isnan(values[case]), values[case]))
 
 
-def _listed(case: Case, suite: Suite, scores: Sequence[Scores]) -> ListedCase:
+def _listed(case: Case, suite: Suite, scores: Sequence[Scores], decisions: Decisions) -> ListedCase:
     relevant = sum(each.grade >= suite.defaults.rel for each in case.judgments)
     values = {name: _values(each, case.id) for name, each in zip(unique_names(scores), scores, strict=True)}
-    return ListedCase(case.id, case.query, case.category, relevant, len(case.judgments), values)
+    decided = decisions.about_case(case)
+    verdict = None if decided is None else decided.decision
+    return ListedCase(case.id, case.query, case.category, relevant, len(case.judgments), values, verdict)
 
 
 def _values(scores: Scores, case: str) -> dict[str, float | None]:
@@ -138,13 +154,20 @@ def _values(scores: Scores, case: str) -> dict[str, float | None]:
 
 
 def view_case(
-    suite: Suite, case: str, scores: Sequence[Scores] = (), corpus: Survey | None = None, *, limit: int | None = None
+    suite: Suite,
+    case: str,
+    scores: Sequence[Scores] = (),
+    corpus: Survey | None = None,
+    *,
+    limit: int | None = None,
+    decisions: Decisions = NO_DECISIONS,
+    diff: CaseDiff | None = None,
 ) -> CaseView:
     """One case with its judgments and the first ``limit`` hits of every run, which ``scores`` judge by the same corpus.
 
     It is named by its id, or by its whole query if no other case asks the same.
     """
-    row = _row_of(suite, case)
+    row = row_of(suite, case)
     found, names = suite.cases[row], unique_names(scores)
     case = found.id
     existing = None if corpus is None else Existing(corpus.ids, corpus.folder)
@@ -163,10 +186,11 @@ def view_case(
         for each in found.judgments
     ]
     answers = [_answer(name, scored, case, existing, limit) for name, scored in zip(names, scores, strict=True)]
-    return CaseView(suite.name, found, tuple(judgments), tuple(answers))
+    return CaseView(suite.name, found, tuple(judgments), tuple(answers), decisions.about_case(found), diff)
 
 
-def _row_of(suite: Suite, case: str) -> int:
+def row_of(suite: Suite, case: str) -> int:
+    """The row of a case, which is named by its id or by its whole query."""
     known = suite.table.index.get(case)
     if known is not None:
         return known

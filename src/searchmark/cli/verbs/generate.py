@@ -22,6 +22,7 @@ from searchmark.config import Config, DatasetConfig
 from searchmark.errors import UsageError
 from searchmark.history.repository import FETCH_ALL
 from searchmark.history.sources import RepositorySource, parse_repositories
+from searchmark.mining.decisions import NO_DECISIONS, Decisions, decisions_beside, read_decisions
 from searchmark.mining.gold_sets import generate_gold_set
 from searchmark.mining.mine import MiningFacts, MiningProgress, OnProgress
 
@@ -52,6 +53,13 @@ OTHER_FORMATS = (".yaml", ".yml", ".toml", ".jsonl", ".csv", ".tsv", ".txt", ".m
     help="Number of parallel processes.",
 )
 @option(HOW_TO_RUN, "--offline", is_flag=True, help="Use no network, loopback included: no --query llm.")
+@option(
+    WHICH_COMMITS,
+    "--decisions",
+    metavar="FILE",
+    show_default="the file beside the output, if there is one",
+    help="Decisions of people about cases, as 'searchmark cases' records them (.jsonl).",
+)
 @option(OUTPUT, "-o", "--output", metavar="FILE", help="Gold set to write (.json).")
 @option(OUTPUT, "--explain", "explained", metavar="COMMIT", help="Say why this commit is in or out, and write nothing.")
 def command(
@@ -62,6 +70,7 @@ def command(
     jobs: int | None,
     offline: bool,
     explained: str | None,
+    decisions: str | None,
     given: Given[DatasetConfig],
 ) -> None:
     """Mine a gold set from the history of Git repositories.
@@ -79,13 +88,19 @@ def command(
     sources = parse_repositories(repos or _configured(options))
     fetch_rest(fetch, [source.path for source in sources], offline=offline)
     if explained is not None:
-        return _explain(sources, explained, options)
+        return _explain(sources, explained, options, _decided(decisions, output))
     if output is None:
         raise UsageError("--output is missing; name the file to write the gold set to")
     _check_output(Path(output))
     with _rewriting(options) as rewrite, mining_progress() as on_progress:
         mined = generate_gold_set(
-            sources, output, options, jobs=jobs or os.cpu_count() or 1, rewrite=rewrite, on_progress=on_progress
+            sources,
+            output,
+            options,
+            jobs=jobs or os.cpu_count() or 1,
+            rewrite=rewrite,
+            on_progress=on_progress,
+            decisions=decisions,
         )
     for sentence in (sentence for facts in mined for sentence in summary(facts)):
         tell(sentence)
@@ -123,12 +138,18 @@ def _rewriting(options: DatasetConfig) -> Iterator[Rewrite | None]:
         yield rewriter.rewrite
 
 
-def _explain(sources: list[RepositorySource], commit: str, options: DatasetConfig) -> None:
+def _decided(decisions: str | None, output: str | None) -> Decisions:
+    if decisions is not None:
+        return read_decisions(decisions)
+    return NO_DECISIONS if output is None else read_decisions(decisions_beside(output), missing_ok=True)
+
+
+def _explain(sources: list[RepositorySource], commit: str, options: DatasetConfig, decisions: Decisions) -> None:
     from searchmark.mining.explanation import explain
 
     if len(sources) != 1:
         raise UsageError("--explain is about one commit of one repository; name one --repo")
-    for line in explain(sources[0], commit, options):
+    for line in explain(sources[0], commit, options, decisions):
         show(f"{harmless(line)}\n")
 
 
@@ -138,6 +159,13 @@ def summary(facts: MiningFacts) -> Iterator[str]:
     yield f"{name}: {facts.commits_analyzed} commits read, {facts.commits_passed} passed, {facts.cases} cases"
     if facts.origins < facts.cases:
         yield f"{name}: {facts.origins} origins, the largest of {facts.largest_origin} cases, which depend on each other"
+    if facts.largest_target_set > 1:
+        same = f"{facts.largest_target_set} of {facts.cases} cases"
+        yield f"{name}: {facts.target_sets} sets of targets, the most frequent one in {same} (--max-alike bounds that)"
+    if facts.edited:
+        yield f"{name}: {facts.edited} queries are those of the file of decisions"
+    if facts.unused_decisions:
+        yield f"{name}: {facts.unused_decisions} decisions are about commits that make no case anyway, or are not in this history"
     if removed:
         yield f"{name}: removed: {removed}"
     if facts.unreachable_files:

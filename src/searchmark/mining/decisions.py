@@ -1,0 +1,148 @@
+"""What people decided about mined cases, kept beside the gold set: rejected, asked in other words, or kept after all.
+
+A line of JSON per decision, keyed by repository and commit, so that it outlives the gold set that it was made for. The last
+line about a commit counts.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from os import PathLike
+from pathlib import Path
+from typing import Any, Literal, get_args
+
+from searchmark.errors import FormatError, UsageError
+from searchmark.files.store import check_replaceable, parse_json, read_utf8, write_text
+from searchmark.records import Case
+from searchmark.records.shown import quoted
+
+Verdict = Literal["reject", "query", "keep"]
+SUFFIX = ".decisions.jsonl"
+_FIELDS = ("repository", "commit", "decision", "query", "because")
+_COMMIT = re.compile(r"[0-9a-f]{40}|[0-9a-f]{64}")
+_LONGEST_FILE = 50_000_000  # bytes
+_LONGEST_QUERY = 10_000
+
+
+@dataclass(frozen=True)
+class Decision:
+    """One decision: ``query`` is what is asked instead, if that was decided; ``because`` is for people."""
+
+    repository: str
+    commit: str
+    decision: Verdict
+    query: str | None = None
+    because: str | None = None
+
+    def as_line(self) -> str:
+        row = {name: getattr(self, name) for name in _FIELDS}
+        return json.dumps({name: value for name, value in row.items() if value is not None}, ensure_ascii=False) + "\n"
+
+
+@dataclass(frozen=True)
+class OwnDecisions:
+    """The decisions about one repository, by commit."""
+
+    rejected: Mapping[str, str | None] = field(default_factory=dict)
+    queries: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Decisions:
+    """All decisions of a file that count: the last about each commit. ``file`` is its name, None if there is none."""
+
+    made: Mapping[tuple[str, str], Decision] = field(default_factory=dict)
+    file: str | None = None
+
+    def of(self, repository: str) -> OwnDecisions:
+        own = [one for (name, _), one in self.made.items() if name == repository]
+        return OwnDecisions(
+            {one.commit: one.because for one in own if one.decision == "reject"},
+            {one.commit: one.query for one in own if one.query is not None},
+        )
+
+    def about(self, repository: str, commit: str) -> Decision | None:
+        return self.made.get((repository, commit))
+
+    def about_case(self, case: Case) -> Decision | None:
+        """What was decided about the commit of a case."""
+        return self.about(str(case.fields.get("repository")), str(case.fields.get("commit_hash")))
+
+
+NOTHING_DECIDED, NO_DECISIONS = OwnDecisions(), Decisions()
+
+
+def decision_about(case: Case, verdict: Verdict, *, query: str | None = None, because: str | None = None) -> Decision:
+    """A decision about a case of a gold set."""
+    repository, commit = (case.fields.get(name) for name in ("repository", "commit_hash"))
+    if not isinstance(repository, str) or not isinstance(commit, str):
+        raise UsageError(f"the case {quoted(case.id)} names no repository and commit; only cases of a gold set are decided about")
+    return Decision(repository, commit, verdict, query, because)
+
+
+def decisions_beside(gold_set: str | PathLike[str]) -> Path:
+    """Where the decisions about a gold set are: ``gold.json`` has ``gold.decisions.jsonl``."""
+    path = Path(gold_set)
+    return path.with_name(path.name.removesuffix(path.suffix) + SUFFIX)
+
+
+def read_decisions(path: str | PathLike[str], *, missing_ok: bool = False) -> Decisions:
+    """The decisions of a file; one that is not there holds none, if that may be."""
+    file = Path(path)
+    if missing_ok and not file.exists():
+        return NO_DECISIONS
+    if file.is_file() and file.stat().st_size > _LONGEST_FILE:
+        raise FormatError(file, None, f"larger than {_LONGEST_FILE // 1_000_000} MB, which no file of decisions is")
+    lines = enumerate(read_utf8(file).split("\n"), 1)
+    made = [_decision(file, number, parse_json(file, line, number)) for number, line in lines if line.strip()]
+    return Decisions(_settled(made), file.name)
+
+
+def _settled(made: Iterable[Decision]) -> dict[tuple[str, str], Decision]:
+    """The last decision about each commit; one to keep it takes back what was decided before."""
+    settled: dict[tuple[str, str], Decision] = {}
+    for one in made:
+        settled.pop((one.repository, one.commit), None)
+        if one.decision != "keep":
+            settled[one.repository, one.commit] = one
+    return settled
+
+
+def _decision(path: Path, line: int, row: Any) -> Decision:
+    place = f"line {line}"
+    if not isinstance(row, dict):
+        raise FormatError(path, place, "a decision is an object with repository, commit and decision")
+    strange = next((name for name in row if name not in _FIELDS), None)
+    if strange is not None:
+        raise FormatError(path, place, f"unknown field {quoted(strange)}; a decision has {', '.join(_FIELDS)}")
+    wrong = next((name for name, value in row.items() if not isinstance(value, str)), None)
+    if wrong is not None:
+        raise FormatError(path, f"{place}, {wrong}", "must be text")
+    if "repository" not in row or not _COMMIT.fullmatch(row.get("commit", "")):
+        raise FormatError(path, place, "a decision names a repository and the full hash of a commit")
+    if row.get("decision") not in get_args(Verdict):
+        raise FormatError(path, f"{place}, decision", f"must be one of {', '.join(get_args(Verdict))}")
+    if (row["decision"] == "query") != bool(row.get("query", "").strip()):
+        raise FormatError(path, f"{place}, query", "a decision of the kind query, and no other, has the text to ask")
+    return Decision(**row)
+
+
+def record_decision(path: str | PathLike[str], decision: Decision) -> None:
+    """Add a decision to a file, which is made if it is not there; what it holds must be readable, and stays."""
+    _check(decision)
+    read_decisions(path, missing_ok=True)
+    check_replaceable(path)
+    before = read_utf8(path) if Path(path).exists() else ""
+    write_text(path, f"{before}{'' if not before or before.endswith(chr(10)) else chr(10)}{decision.as_line()}")
+
+
+def _check(decision: Decision) -> None:
+    if not _COMMIT.fullmatch(decision.commit):
+        raise UsageError(f"{quoted(decision.commit)} is not the full hash of a commit, which decisions are kept by")
+    if decision.decision == "query" and not (decision.query or "").strip():
+        raise UsageError("the new query is empty; reject the case with --reject instead")
+    if decision.query is not None and len(decision.query) > _LONGEST_QUERY:
+        raise UsageError(f"the new query has more than {_LONGEST_QUERY} characters; shorten it")
