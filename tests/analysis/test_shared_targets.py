@@ -156,3 +156,16 @@ def test_intervals_that_take_such_cases_for_independent_do_not_cover() -> None:
     values = np.column_stack([drawn(random, golds, 0.8) for _ in range(TRIALS)])
     low, high = np.transpose(mean_intervals(values, None, [(0.0, 1.0)] * TRIALS))
     assert ((low <= 0.5) & (high >= 0.5)).mean() < 0.8
+
+
+def test_a_case_that_variants_name_as_their_origin_is_one_observation_with_them() -> None:
+    cases = [
+        Case("tent", "tent for two", judgments=(Judgment("a"),)),
+        Case("tent-es", "tienda para dos", origin="tent", judgments=(Judgment("b"),)),
+        Case("stove", "stove", judgments=(Judgment("a"),)),
+        Case("lamp", "lamp", judgments=(Judgment("c"),)),
+    ]
+    clusters = Suite.from_cases("shop", cases).clusters
+    assert clusters is not None
+    assert clusters[0] == clusters[1]
+    assert len(set(clusters.tolist())) == 3

@@ -43,6 +43,7 @@ def clusters(ids: Sequence[str], origins: Sequence[str | None] | None, keys: Key
 
     Numbers are in the order of origins and ids, so that the order of the cases changes no digit of a sum over them.
     """
+    origins = with_originals(ids, origins)
     shared = shared_rows(keys, origins)
     if origins is None and not len(shared):
         return None
@@ -54,6 +55,14 @@ def clusters(ids: Sequence[str], origins: Sequence[str | None] | None, keys: Key
         for row in group:
             names[row] = first
     return np.unique(np.array(names, dtype=object), return_inverse=True)[1].astype(np.int64)
+
+
+def with_originals(ids: Sequence[str], origins: Sequence[str | None] | None) -> Sequence[str | None] | None:
+    """The origins, where a case that others name as theirs is of that origin too, though it says nothing of itself."""
+    if origins is None:
+        return None
+    named = set(filter(None, origins))
+    return [origin or (case if case in named else None) for case, origin in zip(ids, origins, strict=True)]
 
 
 def shared_rows(keys: Keys, origins: Sequence[str | None] | None) -> NDArray[np.intp]:
