@@ -26,8 +26,8 @@ def shared_targets(subject: Subject) -> Iterator[Finding]:
     cases = sorted(row for group in groups for row in group)
     worth = observations(np.zeros((len(suite), 1)), suite.clusters).worth
     largest = listed([quoted(suite.table.ids[row]) for row in groups[0]], SHOWN)
-    sharing = f"{len(cases)} of {len(suite)} cases share their relevant targets with another, in {counted(len(groups), 'group')}"
+    common = f"{len(cases)} of {len(suite)} cases share their relevant targets with another, in {counted(len(groups), 'group')}"
     message = (
-        f"{sharing}, the largest of {len(groups[0])} cases ({largest}); all cases are worth {three_digits(worth)} observations"
+        f"{common}, the largest of {len(groups[0])} cases ({largest}); all cases are worth {three_digits(worth)} observations"
     )
     yield finding("shared-targets", message, (suite.table.ids[row] for row in cases))
