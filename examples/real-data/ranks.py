@@ -1,7 +1,7 @@
 """A comparison as one Markdown table, best first: ``python ranks.py report.json MEASURE [MEASURE...]``.
 
-The rank of a run is one more than the number of runs that beat it for sure by the first measure, so runs that nothing tells apart share
-theirs. Beside quality: the median time of a search, the size of the index, and the time to build it.
+The rank of a run is one more than the number of runs that beat it for sure by the first measure, so runs that nothing tells apart
+share theirs. Beside quality: the median time of a search, the size of the index, and the time to build it.
 """
 
 from __future__ import annotations

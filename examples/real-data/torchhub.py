@@ -1,7 +1,7 @@
 """Gorilla's torchhub files as a corpus and a suite: ``python torchhub.py FOLDER OUTPUT``.
 
-An API is named by its call, since several have one name. A question is what follows ``###Instruction:``. Questions whose call is not
-among the APIs are left out and counted.
+An API is named by its call, since several have one name. A question is what follows ``###Instruction:``. Questions whose call
+is not among the APIs are left out and counted.
 """
 
 from __future__ import annotations
