@@ -42,7 +42,7 @@ VERBS = {
     "report": "Show a report in another format, or in the browser.",
     "history": "List archived runs, show trends, remove old ones.",
     "label": "Grade the items of a catalogue for queries, by rules over its fields.",
-    "cases": "List the cases of a suite, or show one with what runs returned.",
+    "cases": "List the cases of a suite, show one, or decide about one.",
     "convert": "Write a suite, a suite with its corpus, or a saved run in another format.",
     "agents": "List the agents, or show one with its options.",
     "measures": "List every measure with its definition.",
