@@ -239,6 +239,7 @@ def test_a_rule_removes_what_it_is_named_for(rule: str, message: str) -> None:
         "Keep rows in order\n\nBackported to the stable branch as well.",
         "unittest: inline the fixture that makes cases",
         "Handle the 2018 edition flag of the reader",
+        "Forgotten passwords: mail a link to set a new one",
         "Mark rows of `list.todo` as 'todo'",
         "Files whose names are starting with a dot are read by default",
         "Skip rows that the reader relies on",

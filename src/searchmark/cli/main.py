@@ -46,7 +46,7 @@ VERBS = {
     "label": "Grade the items of a catalogue for queries, by rules over its fields.",
     "suites": "List the suites that come with Searchmark, or show one.",
     "perturb": "Write a suite with variants of its queries, or find where words mislead.",
-    "cases": "List the cases of a suite, or show one with what runs returned.",
+    "cases": "List the cases of a suite, show one, or decide about one.",
     "convert": "Write a suite, a suite with its corpus, or a saved run in another format.",
     "agents": "List the agents, or show one with its options.",
     "measures": "List every measure with its definition.",

@@ -28,7 +28,7 @@ _LONGEST_QUERY = 10_000
 
 
 @dataclass(frozen=True)
-class Decision:
+class CaseDecision:
     """One decision: ``query`` is what is asked instead, if that was decided; ``because`` is for people."""
 
     repository: str
@@ -54,7 +54,7 @@ class OwnDecisions:
 class Decisions:
     """All decisions of a file that count: the last about each commit. ``file`` is its name, None if there is none."""
 
-    made: Mapping[tuple[str, str], Decision] = field(default_factory=dict)
+    made: Mapping[tuple[str, str], CaseDecision] = field(default_factory=dict)
     file: str | None = None
 
     def of(self, repository: str) -> OwnDecisions:
@@ -64,10 +64,10 @@ class Decisions:
             {one.commit: one.query for one in own if one.query is not None},
         )
 
-    def about(self, repository: str, commit: str) -> Decision | None:
+    def about(self, repository: str, commit: str) -> CaseDecision | None:
         return self.made.get((repository, commit))
 
-    def about_case(self, case: Case) -> Decision | None:
+    def about_case(self, case: Case) -> CaseDecision | None:
         """What was decided about the commit of a case."""
         return self.about(str(case.fields.get("repository")), str(case.fields.get("commit_hash")))
 
@@ -75,12 +75,12 @@ class Decisions:
 NOTHING_DECIDED, NO_DECISIONS = OwnDecisions(), Decisions()
 
 
-def decision_about(case: Case, verdict: Verdict, *, query: str | None = None, because: str | None = None) -> Decision:
+def decision_about(case: Case, verdict: Verdict, *, query: str | None = None, because: str | None = None) -> CaseDecision:
     """A decision about a case of a gold set."""
     repository, commit = (case.fields.get(name) for name in ("repository", "commit_hash"))
     if not isinstance(repository, str) or not isinstance(commit, str):
         raise UsageError(f"the case {quoted(case.id)} names no repository and commit; only cases of a gold set are decided about")
-    return Decision(repository, commit, verdict, query, because)
+    return CaseDecision(repository, commit, verdict, query, because)
 
 
 def decisions_beside(gold_set: str | PathLike[str]) -> Path:
@@ -101,9 +101,9 @@ def read_decisions(path: str | PathLike[str], *, missing_ok: bool = False) -> De
     return Decisions(_settled(made), file.name)
 
 
-def _settled(made: Iterable[Decision]) -> dict[tuple[str, str], Decision]:
+def _settled(made: Iterable[CaseDecision]) -> dict[tuple[str, str], CaseDecision]:
     """The last decision about each commit; one to keep it takes back what was decided before."""
-    settled: dict[tuple[str, str], Decision] = {}
+    settled: dict[tuple[str, str], CaseDecision] = {}
     for one in made:
         settled.pop((one.repository, one.commit), None)
         if one.decision != "keep":
@@ -111,7 +111,7 @@ def _settled(made: Iterable[Decision]) -> dict[tuple[str, str], Decision]:
     return settled
 
 
-def _decision(path: Path, line: int, row: Any) -> Decision:
+def _decision(path: Path, line: int, row: Any) -> CaseDecision:
     place = f"line {line}"
     if not isinstance(row, dict):
         raise FormatError(path, place, "a decision is an object with repository, commit and decision")
@@ -127,10 +127,10 @@ def _decision(path: Path, line: int, row: Any) -> Decision:
         raise FormatError(path, f"{place}, decision", f"must be one of {', '.join(get_args(Verdict))}")
     if (row["decision"] == "query") != bool(row.get("query", "").strip()):
         raise FormatError(path, f"{place}, query", "a decision of the kind query, and no other, has the text to ask")
-    return Decision(**row)
+    return CaseDecision(**row)
 
 
-def record_decision(path: str | PathLike[str], decision: Decision) -> None:
+def record_decision(path: str | PathLike[str], decision: CaseDecision) -> None:
     """Add a decision to a file, which is made if it is not there; what it holds must be readable, and stays."""
     _check(decision)
     read_decisions(path, missing_ok=True)
@@ -139,7 +139,7 @@ def record_decision(path: str | PathLike[str], decision: Decision) -> None:
     write_text(path, f"{before}{'' if not before or before.endswith(chr(10)) else chr(10)}{decision.as_line()}")
 
 
-def _check(decision: Decision) -> None:
+def _check(decision: CaseDecision) -> None:
     if not _COMMIT.fullmatch(decision.commit):
         raise UsageError(f"{quoted(decision.commit)} is not the full hash of a commit, which decisions are kept by")
     if decision.decision == "query" and not (decision.query or "").strip():

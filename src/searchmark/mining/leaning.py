@@ -13,7 +13,7 @@ from searchmark.mining.queries import sentences_of
 
 _FEW = 2  # telling words that do not make a follow-up a question of its own
 _A_PLACE = 3  # telling words that say where, and no more
-_FORGOTTEN = words("missed forgot forgotten overlooked")
+_FORGOTTEN = words("missed forgot")
 _EARLIER = re.compile(
     r"\b(?:prev(?:ious)?|last|latest|earlier|preceding|prior|above)\s+(?:commit|change|changeset|patch|fix|merge|pr|pull\ request"
     r"|attempt|util|refactor(?:ing)?)s?\b|\b(?:second|third|another|next)\s+(?:attempt|try|take|pass|go|round)\b|\btake\s+(?:2|two|3)\b"

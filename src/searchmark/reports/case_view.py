@@ -19,7 +19,7 @@ from searchmark.judging.existence import Existing
 from searchmark.judging.matches import NO_JUDGMENT
 from searchmark.judging.matching import is_pattern, path_of_lines
 from searchmark.mining.case_diff import CaseDiff
-from searchmark.mining.decisions import NO_DECISIONS, Decision, Decisions
+from searchmark.mining.decisions import NO_DECISIONS, CaseDecision, Decisions
 from searchmark.records import NOTHING_KNOWN, STATUSES, Case, Judgment, Match, Suite
 from searchmark.records.shown import quoted
 
@@ -110,7 +110,7 @@ class CaseView:
     case: Case
     judgments: tuple[JudgedTarget, ...]
     answers: tuple[AnswerView, ...]
-    decision: Decision | None = None
+    decision: CaseDecision | None = None
     diff: CaseDiff | None = None
 
 
