@@ -16,6 +16,7 @@ from searchmark.builtin_suites.code_history.repository import build
 from searchmark.cli.main import main
 from searchmark.demonstration.steps import AGENTS, demo_steps
 from tests.conftest import ROOT
+from tests.printed import first_difference
 from tests.support.histories import run
 
 LINES_THAT_ARE_READ = 80
@@ -98,6 +99,8 @@ def test_the_demo_runs_to_its_end_with_a_red_gate_and_pages_to_open(tmp_path: Pa
     assert all(page.stat().st_size > 0 for page in pages)
     values = dict(re.findall(r"^(\w+): nDCG@10 ([\d.]+), ", done.stdout, re.MULTILINE))
     assert [*values] == [*AGENTS]
+    shown = re.search(r"```text\n(.*?)```", (ROOT / "README.md").read_text(), re.DOTALL)[1].splitlines()
+    assert first_difference(["...", *shown, "..."], done.stdout, done.stderr) is None
 
 
 def test_every_step_of_the_demo_is_a_command_that_can_be_typed(tmp_path: Path) -> None:
