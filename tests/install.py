@@ -1,7 +1,7 @@
 """The built package, installed as users install it: ``python tests/install.py python3.11 python3.12 ...``.
 
 For every Python that is on this machine: a new environment, ``pip install`` of the wheel in dist/ with whatever versions
-pip chooses today, ``pip check``, and a run of an agent that needs most of the packages.
+pip chooses today, ``pip check``, a run of an agent that needs most of the packages, and the demo.
 """
 
 from __future__ import annotations
@@ -72,6 +72,7 @@ def _problem(python: str, wheel: Path, folder: Path) -> str | None:
         [bin_folder / "pip", "check", "--disable-pip-version-check"],
         [bin_folder / "searchmark", "doctor"],
         run,
+        [bin_folder / "searchmark", "demo"],
     ):
         done = subprocess.run([str(part) for part in command], cwd=folder, capture_output=True, text=True, check=False)
         if done.returncode:
