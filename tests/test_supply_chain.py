@@ -24,6 +24,7 @@ LOCKED = {
     "browser": [*DEV, *GROUPS["browser"]],
     "servers": [*DEV, *GROUPS["servers"]],
     "models": [*DEV, *GROUPS["models"], *PROJECT["project"]["optional-dependencies"]["transformers"]],
+    "site": GROUPS["site"],
     "release": [*GROUPS["build"], *GROUPS["release"]],
 }
 

@@ -64,6 +64,7 @@ def test_a_dimension_that_the_model_does_not_have_is_refused(dimension: int) -> 
     ("choice", "complaint"),
     [
         ("nonsense", "there is no embedder 'nonsense'; available: wordllama"),
+        ("fastembed", "there is no embedder .fastembed.; available: .*; .onnx. runs the same models without torch"),
         ({"model": "x"}, "there is no embedder None"),
         ({"name": "hashing", "sise": 3}, "embedder hashing, sise: is not a known field"),
         ({"name": "openai"}, "embedder openai, model: is missing"),

@@ -343,6 +343,11 @@ def test_the_listing_of_an_update_is_read(file) -> None:
     assert (read.cases[0].k, read.created_at, read.notes, read.description) == (None, "2026-01-20", "for bge-base", "five fixtures")
 
 
+def test_words_among_the_targets_are_not_numbers(tmp_path: Path) -> None:
+    (rule,) = checked({"aggregate_targets": {"description": "means of all fixtures", "min_avg_precision": 0.6}}, tmp_path)
+    assert rule.subject == checked({"aggregate_targets": {"min_avg_precision": 0.6}}, tmp_path)[0].subject
+
+
 @pytest.mark.parametrize(("run", "code"), [("today", 1), ("worse", 1)])
 def test_the_preset_has_the_aggregate_targets(run: str, code: int, capsys) -> None:
     """The best precision of these two fixtures is 0.633, below the target of 0.65."""

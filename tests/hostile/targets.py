@@ -70,7 +70,7 @@ def all_targets(folder: Path) -> dict[str, Target]:
         "corpus-csv": Target((b'id,title,text\n1,"a ""b""",login form\n2,x,"several\nlines"\n',), in_bytes, _corpus, "corpus.csv"),
         "topics": Target((_few_lines("quickstart/topics.tsv", 6), *TOPICS), in_bytes, _topics, "topics.txt"),
         "topics-jsonl": Target((b'{"id": "users-search", "query": "find people", "tags": ["a"], "unanswerable": false}',), in_lines, _topics, "topics.jsonl"),
-        "config-yaml": Target(_contents("demo/searchmark.yaml"), in_yaml, _config, "searchmark.yaml"),
+        "config-yaml": Target(_contents("gates/searchmark.yaml"), in_yaml, _config, "searchmark.yaml"),
         "config-toml": Target((CONFIG.encode(),), in_toml, _config, "searchmark.toml"),
         "baseline": Target(_contents("formats/baseline_metrics.json"), in_json, load_baseline_metrics, "baseline.json"),
         "measures": Target(tuple(map(str.encode, MEASURES)), in_bytes, _measures, "measures.txt"),

@@ -98,7 +98,7 @@ HARMLESS = {
     "Versions": {"dataset_version", "model_version", "index_params", "chunking_config", "query_set_version"},
     "CompareOptions": {"baseline", "primary"},
     "CorpusConfig": {"include", "exclude"},
-    "SuiteConfig": {"format", "measures"},
+    "SuiteConfig": {"format", "measures", "agent"},  # an agent that the config lists, and nothing else
     "GateOptions": {"preset", "known_failures"},
     "WordllamaOptions": {"query_prefix", "document_prefix"},
     "MinilmOptions": {"query_prefix", "document_prefix"},

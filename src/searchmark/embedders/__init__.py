@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from searchmark.embedders.embedder import Embedder, EmbedderOptions
 
 # The options of each, by module and class, which know how to load its model; imported when one is asked for.
+_LIKE_ONNX = ("fastembed", "fast-embed", "onnxruntime")
 EMBEDDERS = {
     "wordllama": "wordllama:WordllamaOptions",
     "minilm": "minilm:MinilmOptions",
@@ -41,7 +42,8 @@ def check_embedder(choice: str | Mapping[str, Any]) -> EmbedderOptions:
     name, options = _name_and_options(choice)
     known = ALIASES.get(str(name), str(name))
     if known not in EMBEDDERS:
-        raise UsageError(f"there is no embedder {name!r}; available: {', '.join(EMBEDDERS)}")
+        instead = "; 'onnx' runs the same models without torch" if str(name).lower() in _LIKE_ONNX else ""
+        raise UsageError(f"there is no embedder {name!r}; available: {', '.join(EMBEDDERS)}{instead}")
     from pydantic import TypeAdapter
 
     record = options_class(known)

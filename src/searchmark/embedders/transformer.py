@@ -25,7 +25,10 @@ ON_THE_HUB = {"sentence-transformers/all-MiniLM-L6-v2": ALL_MINILM}  # what need
 def problem() -> str | None:
     """Why it cannot be used here, and what to do about it; None if it can."""
     if find_spec("sentence_transformers") is None:
-        return "sentence-transformers is not installed; install the extra: pip install 'searchmark[transformers]'"
+        return (
+            "sentence-transformers is not installed; install the extra: pip install 'searchmark[transformers]', "
+            "or take the embedder minilm (all-MiniLM-L6-v2) or onnx, which need no torch"
+        )
     return None
 
 

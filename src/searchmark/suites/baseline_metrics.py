@@ -17,6 +17,7 @@ from searchmark.options.gate_options import FIXTURE_METRICS, FixtureMetric
 from searchmark.suites.source import Entry, Source
 
 TOLERANCE = 0.05  # where a file has neither a tolerance nor multipliers
+_SAID = ("description", "note", "notes")  # words among the targets, which are no numbers
 CASES = "test_cases"
 _MULTIPLIER = "threshold_multiplier"
 _TARGET = "min_avg_"
@@ -135,7 +136,7 @@ def _refuse_repetition(path: Path, cases: tuple[BaselineCase, ...]) -> None:
 def _targets(top: Entry) -> Iterator[tuple[str, float]]:
     if top.has("aggregate_targets"):
         targets = top.mapping("aggregate_targets")
-        yield from ((name, _number(targets, name)) for name in targets)
+        yield from ((name, _number(targets, name)) for name in targets if name not in _SAID)
 
 
 def target_metric(name: str) -> FixtureMetric | None:
