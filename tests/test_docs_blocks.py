@@ -17,7 +17,9 @@ from tests.conftest import ROOT
 
 DOCS = ROOT / "docs"
 PAGES = sorted(DOCS.rglob("*.md"))
-_FENCED = re.compile(r"(?:^<!-- (?P<mark>[^\n]*) -->\n)?^(?P<ticks>`{3,})(?P<kind>\w*)\n(?P<text>.*?)^(?P=ticks)$", re.DOTALL | re.MULTILINE)
+_FENCED = re.compile(
+    r"(?:^<!-- (?P<mark>[^\n]*) -->\n)?^(?P<ticks>`{3,})(?P<kind>\w*)\n(?P<text>.*?)^(?P=ticks)$", re.DOTALL | re.MULTILINE
+)
 _INDENTED = re.compile(r"(?:^<!-- (?P<mark>[^\n]*) -->\n\n)?(?P<text>(?:^ {4}\S.*\n)+)", re.MULTILINE)
 _COMMAND = re.compile(r"^(?:    |\$ )?(?:git bisect run )?searchmark [a-z]+ .*", re.MULTILINE)
 # Blocks that other tests make or run: help texts and examples (cli, audit, reports), what is printed, workflows of ci.md.
@@ -53,7 +55,9 @@ def test_every_command_is_run_or_its_page_says_why_not() -> None:
         for page in PAGES
         if page.name not in GENERATED
     }
-    silent = [(page, command) for page, commands in untried.items() for command, mark in commands if not mark.startswith("not run: ")]
+    silent = [
+        (page, command) for page, commands in untried.items() for command, mark in commands if not mark.startswith("not run: ")
+    ]
     assert silent == []
     assert {page for page, commands in untried.items() if commands} == set(NEEDS)
 
@@ -91,7 +95,9 @@ def test_a_yaml_block_is_read(text: str, mark: str, tmp_path: Path) -> None:
     elif "cases" in whole or "schema_version" in whole:
         load_suite(file)
     elif _jobs(whole):
-        assert all(("run" in step) != ("uses" in step) for job in _jobs(whole) for step in job.get("steps", [{"run": job.get("script")}]))
+        assert all(
+            ("run" in step) != ("uses" in step) for job in _jobs(whole) for step in job.get("steps", [{"run": job.get("script")}])
+        )
     else:
         load_config(file)
 

@@ -6,6 +6,8 @@ from pathlib import Path
 
 
 class FolderSearch:
+    """Reads the files once, and counts words in them."""
+
     def __init__(self, folder: str) -> None:
         files = [path for path in sorted(Path(folder).rglob("*.*")) if path.is_file()]
         self.texts = {path.relative_to(folder).as_posix(): path.read_text("utf-8").lower() for path in files}

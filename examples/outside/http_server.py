@@ -18,6 +18,8 @@ SECONDS = 60
 
 
 class Handler(BaseHTTPRequestHandler):
+    """Answers a search with JSON."""
+
     search: FolderSearch
 
     def do_GET(self) -> None:
@@ -35,6 +37,8 @@ class Handler(BaseHTTPRequestHandler):
 
 
 class Server(HTTPServer):
+    """Knows when it has waited long enough."""
+
     timeout = SECONDS
     idle = False
 

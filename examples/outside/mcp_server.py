@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import sys
 
-from mcp.server import MCPServer
 from folder_search import FolderSearch
+from mcp.server import MCPServer
 
 server = MCPServer("folder-search")
 folder = FolderSearch(sys.argv[1])

@@ -22,6 +22,11 @@ from tests.conftest import ROOT
 NAMES = ("DOCKER", "INSTALL", "CONFIG", "SEARCH", "LOGGING", "METRICS")
 QUOTED = re.compile(r"^\| `([^`]+)` \|", re.MULTILINE)
 PAGE = (ROOT / "docs" / "troubleshooting.md").read_text("utf-8")
+MODELS = """agents:
+- {name: minilm, source: semantic, config: {embedder: minilm}}
+- {name: transformer, source: semantic, config: {embedder: transformer}}
+- {name: vectors, source: semantic, config: {index: pgvector}}
+"""
 GOOD = "evaluate --gold-set good.json -m nDCG@10"
 
 
@@ -99,9 +104,7 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> Path:
         topic = "<top>\n<num> Number: {}\n<title> a thing\n</top>\n"
         Path("topics.txt").write_text("".join(topic.format(n) for n in (301, 302, 303)))
         Path("c.yaml").write_text("evaluation: {num_run: 3, timeout_second: 4}\n")
-        embedders = "".join(f"- {{name: {each}, source: semantic, config: {{embedder: {each}}}}}\n" for each in ("minilm", "transformer"))
-        vectors = "- {name: vectors, source: semantic, config: {index: pgvector}}\n"
-        Path("models.yaml").write_text(f"agents:\n{embedders}{vectors}")
+        Path("models.yaml").write_text(MODELS)
         Path("agent.yaml").write_text("agents: [{name: bm25, config: {k: 1.2}}]\n")
         write_repository("r", "m{}.py", "Parse the header of module number {} as {}")
         write_repository("manual", "m{}.md", "Explain the limits of part {} as {}")
