@@ -28,7 +28,8 @@ class ShownCommand:
 
     @property
     def is_ours(self) -> bool:
-        return self.text.startswith("searchmark ")
+        """Whether it needs no shell."""
+        return self.text.startswith("searchmark ") and "$(" not in self.text
 
 
 def shown_commands(page: str) -> Iterator[ShownCommand]:

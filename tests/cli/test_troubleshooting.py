@@ -13,13 +13,20 @@ from pathlib import Path
 import pytest
 
 from searchmark import Answer, Run, load_suite, save_run
+from searchmark.agents import keyword
 from searchmark.cli.main import main
+from searchmark.errors import UsageError
 from searchmark.records import AnswerDetails
 from tests.conftest import ROOT
 
 NAMES = ("DOCKER", "INSTALL", "CONFIG", "SEARCH", "LOGGING", "METRICS")
 QUOTED = re.compile(r"^\| `([^`]+)` \|", re.MULTILINE)
 PAGE = (ROOT / "docs" / "troubleshooting.md").read_text("utf-8")
+MODELS = """agents:
+- {name: minilm, source: semantic, config: {embedder: minilm}}
+- {name: transformer, source: semantic, config: {embedder: transformer}}
+- {name: vectors, source: semantic, config: {index: pgvector}}
+"""
 GOOD = "evaluate --gold-set good.json -m nDCG@10"
 
 
@@ -97,6 +104,7 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> Path:
         topic = "<top>\n<num> Number: {}\n<title> a thing\n</top>\n"
         Path("topics.txt").write_text("".join(topic.format(n) for n in (301, 302, 303)))
         Path("c.yaml").write_text("evaluation: {num_run: 3, timeout_second: 4}\n")
+        Path("models.yaml").write_text(MODELS)
         Path("agent.yaml").write_text("agents: [{name: bm25, config: {k: 1.2}}]\n")
         write_repository("r", "m{}.py", "Parse the header of module number {} as {}")
         write_repository("manual", "m{}.md", "Explain the limits of part {} as {}")
@@ -154,7 +162,12 @@ TROUBLES = {
     "latin.csv": ("evaluate --gold-set latin.csv --run ok.trec", 4),
     "~colleague/": ("evaluate --gold-set ~colleague/s.json --run ok.trec", 4),
     "no page is about": ("docs runing", 4),
+    "the agent could not be started: gt_": (f"{GOOD} --corpus docs --config models.yaml --agent minilm", 5),
+    "the agent could not be started: sentence": (f"{GOOD} --corpus docs --config models.yaml --agent transformer", 5),
+    "the agent could not be started: no database": (f"{GOOD} --corpus docs --config models.yaml --agent vectors", 5),
+    "git is not on the PATH": ("generate --repo r -o new.json", 4),
 }
+MISSING = {"git is not on the PATH"}  # seen where nothing is on the PATH
 
 
 def test_every_trouble_on_the_page_has_its_command() -> None:
@@ -168,11 +181,21 @@ def test_what_is_quoted_is_what_is_printed(
     quote: str, files: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.chdir(files)
-    command, code = next(found for begin, found in TROUBLES.items() if quote.startswith(begin))
+    monkeypatch.delenv("SEARCHMARK_DSN", raising=False)
+    begin, (command, code) = next(found for found in TROUBLES.items() if quote.startswith(found[0]))
+    if begin in MISSING:
+        monkeypatch.setenv("PATH", str(files / "ed"))
     assert main([*command.split(), *(["--no-archive"] if "--agent " in command else [])]) == code
     printed = " ".join("".join(capsys.readouterr()).split())
     assert quote in printed
     assert not quote.startswith("untrusted") or printed.startswith("untrusted: ")
+
+
+def test_ripgrep_that_is_missing_is_told_as_quoted(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(keyword.shutil, "which", lambda *_, **__: None)
+    with pytest.raises(UsageError) as told:
+        keyword.ripgrep.__wrapped__()
+    assert f"`{told.value}`" in PAGE
 
 
 @pytest.mark.parametrize("suffix", ["txt", "md"])

@@ -15,11 +15,12 @@ _TITLE = re.compile(r"^# (.+)$", re.MULTILINE)
 
 
 def topics() -> dict[str, Path]:
-    """Every page by its name, in alphabetical order."""
+    """Every page by its name, those of a folder behind the name of the folder: those at the top first, in alphabetical order."""
     folder = next((each for each in FOLDERS if (each / "agents.md").is_file()), None)
     if folder is None:
         raise UsageError("the pages of the documentation are not installed; install Searchmark from its wheel or its source")
-    return {file.stem: file for file in sorted(folder.glob("*.md"))}
+    named = {file.relative_to(folder).with_suffix("").as_posix().lower(): file for file in folder.rglob("*.md")}
+    return dict(sorted(named.items(), key=lambda each: ("/" in each[0], each[0])))
 
 
 def topic_lines() -> Iterator[str]:
@@ -32,10 +33,11 @@ def topic_lines() -> Iterator[str]:
 
 
 def page_of(topic: str) -> str:
-    """The text of a page; its name may be written like that of its file."""
+    """The text of a page; its name may be written like that of its file, and a folder means its index."""
     known, name = topics(), topic.strip().lower().removeprefix("docs/").removesuffix(".md").replace("_", "-")
-    if name in known:
-        return known[name].read_text("utf-8")
+    found = known.get(name) or known.get(f"{name.rstrip('/')}/readme")
+    if found is not None:
+        return found.read_text("utf-8")
     near = get_close_matches(name, known, 3)
     meant = f"did you mean {' or '.join(near)}? " if near else ""
     raise UsageError(f"no page is about {topic!r}; {meant}'searchmark docs' lists the topics")
