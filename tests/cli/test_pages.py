@@ -15,13 +15,13 @@ from searchmark.cli.main import main
 from tests.conftest import ROOT
 
 SOURCE = ROOT / "src" / "searchmark"
-POINTER = re.compile(r"searchmark docs ([a-z][a-z0-9-]*)")
+POINTER = re.compile(r"searchmark docs ([a-z][a-z0-9/-]*)")
 
 
 def messages() -> Iterator[tuple[str, str]]:
     """Every text in the source that is not a docstring, with its file."""
-    shop = SOURCE / "builtin_suites" / "code_history"  # a corpus: the code of a fictional shop
-    for file in sorted(path for path in SOURCE.rglob("*.py") if not path.is_relative_to(shop)):
+    files = [file for file in sorted(SOURCE.rglob("*.py")) if "builtin_suites" not in file.parts]  # which hold a corpus
+    for file in files:
         tree = ast.parse(file.read_text("utf-8"))
         docstrings = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
         for node in ast.walk(tree):
@@ -40,7 +40,11 @@ def test_messages_point_to_pages_that_exist_and_not_to_files_that_may_not() -> N
 def test_without_a_topic_all_are_listed(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["docs"]) == 0
     lines = capsys.readouterr().out.splitlines()
-    assert [line.split()[0] for line in lines[:-2]] == [file.stem for file in sorted((ROOT / "docs").glob("*.md"))]
+    named = [line.split()[0] for line in lines[:-2]]
+    files = {file.relative_to(ROOT / "docs").with_suffix("").as_posix().lower() for file in (ROOT / "docs").rglob("*.md")}
+    assert set(named) == files
+    assert named == sorted(named, key=lambda name: ("/" in name, name))
+    assert {"running", "howto/gate-in-ci", "suites/symbols"} <= files
     assert all(len(line.split()) > 1 for line in lines[:-2])
 
 
@@ -48,6 +52,26 @@ def test_without_a_topic_all_are_listed(capsys: pytest.CaptureFixture[str]) -> N
 def test_a_page_is_printed_as_it_is(topic: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["docs", topic]) == 0
     assert capsys.readouterr().out == (ROOT / "docs" / "agents.md").read_text("utf-8")
+
+
+@pytest.mark.parametrize(
+    ("topic", "file"),
+    [
+        ("howto/gate-in-ci", "howto/gate-in-ci.md"),
+        ("docs/suites/symbols.md", "suites/symbols.md"),
+        ("howto", "howto/README.md"),
+        ("howto/README", "howto/README.md"),
+        ("gold-sets", "gold-sets.md"),  # a page goes before the index of the folder with its name
+    ],
+)
+def test_a_page_in_a_folder_is_printed(topic: str, file: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["docs", topic]) == 0
+    assert capsys.readouterr().out == (ROOT / "docs" / file).read_text("utf-8")
+
+
+def test_a_page_without_its_folder_is_named_as_meant(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["docs", "gate-in-ci"]) == 4
+    assert "did you mean howto/gate-in-ci" in capsys.readouterr().err
 
 
 def test_pages_that_were_installed_go_first(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
