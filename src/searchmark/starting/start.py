@@ -112,6 +112,10 @@ def _first_suite(project: Project, wishes: Wishes, staging: Path, options: Start
     if wishes.right == DRAFT:
         return _drafted(project, wishes, staging)
     suite = load_suite(project.folder / wishes.right, topics=None if wishes.topics is None else project.folder / wishes.topics)
+    if not any(case.query for case in suite.cases):
+        raise UsageError(
+            f"{wishes.right} has judgments and no texts of queries, so nothing can be asked; name these with --topics FILE"
+        )
     corpus = None if brings_its_own(suite) else wishes.corpus
     return _FirstSuite(suite, wishes.right, None, corpus, topics=wishes.topics)
 
