@@ -11,7 +11,7 @@ from searchmark.options.field_names import FieldNames
 from searchmark.options.short_repr import short_repr
 from searchmark.records import Document
 
-ID = ("id", "_id", "doc_id", "docid", "item_id", "product_id", "sku", "asin")
+ID = ("id", "_id", "doc_id", "docid", "item_id", "sku", "asin", "product_id")
 TITLE = ("title", "name", "summary")
 TEXT = ("text", "content", "contents", "body", "description")
 
