@@ -223,3 +223,11 @@ def test_judgments_without_queries_are_named_and_are_taken_only_with_them(projec
     assert not (project / "searchmark.yaml").exists()
     assert main(["init", "--yes", "--corpus", "corpus.jsonl", "--suite", "qrels.txt", "--topics", "asked.tsv"]) == 0
     assert "measured: bm25 has" in capsys.readouterr().out
+
+
+def test_a_built_in_suite_needs_no_config_and_the_command_that_runs_it_is_told(project: Path, capsys) -> None:
+    with_documents(project)
+    assert main(["init", "--yes", "--suite", "builtin:fashion"]) == 4
+    assert "searchmark evaluate --gold-set builtin:fashion runs it; init is about a suite of your own" in capsys.readouterr().err
+    assert main(["init", "--yes", "--suite", "builtin:nothing"]) == 4
+    assert "there is no built-in suite 'nothing'" in capsys.readouterr().err
