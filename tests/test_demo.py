@@ -12,9 +12,9 @@ from pathlib import Path
 
 import pytest
 
-from searchmark.builtin_suites.code_history.repository import build
+from searchmark.builtin_suites.code_history.repository import build, placed
 from searchmark.cli.main import main
-from searchmark.demonstration.steps import AGENTS, demo_steps
+from searchmark.demonstration.steps import AGENTS, WRITTEN, demo_steps
 from tests.conftest import ROOT
 from tests.printed import first_difference
 from tests.support.histories import run
@@ -118,3 +118,54 @@ def test_a_folder_in_the_way_of_the_example_is_not_removed(
     assert main(["demo"]) == 4
     assert "is in the way of the example repository" in capsys.readouterr().err
     assert mine.read_text() == "mine"
+
+
+def test_a_repository_of_the_user_that_is_called_like_the_example_is_not_removed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    mine = tmp_path / "larder"
+    mine.mkdir()
+    run(mine, "init", "--quiet")
+    (mine / "mine.txt").write_text("mine")
+    assert main(["demo", "-o", "."]) == 4
+    assert "larder is in the way of the example repository; move it away" in capsys.readouterr().err
+    assert (mine / "mine.txt").read_text() == "mine"
+
+
+@pytest.mark.parametrize("name", ["gold_set.json", "audit.md", "comparison.html", "runs"])
+def test_files_that_no_demo_wrote_are_not_replaced(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("quality").mkdir()
+    Path("quality", name).write_text("mine")
+    assert main(["demo", "-o", "quality"]) == 4
+    assert f"quality has {name} already, which no demo wrote; name another folder with -o" in capsys.readouterr().err
+    assert [(each.name, each.read_text()) for each in Path("quality").iterdir()] == [(name, "mine")]
+
+
+def test_all_that_the_demo_writes_is_known_so_that_nothing_else_is_replaced(tmp_path: Path) -> None:
+    typed = {word for step in demo_steps(tmp_path, "larder=larder", own=False) for word in step.arguments}
+    written = {Path(word).relative_to(tmp_path).parts[0] for word in typed if word.startswith(f"{tmp_path}/")}
+    assert written == set(WRITTEN)
+
+
+def test_the_example_is_taken_as_it_is_if_it_is_there(repository: Path) -> None:
+    note = repository / "note.txt"
+    note.write_text("mine")
+    placed(repository)
+    assert note.read_text() == "mine"
+    note.unlink()
+
+
+def test_a_demo_that_ends_early_says_where_all_of_it_can_be_seen(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("empty").mkdir()
+    run(tmp_path / "empty", "init", "--quiet")
+    assert main(["demo", "--repo", "empty"]) == 4
+    told = capfd.readouterr().err
+    assert "the repository has no commits" in told
+    assert "'searchmark demo' without --repo shows all steps on an example" in told

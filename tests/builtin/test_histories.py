@@ -73,6 +73,11 @@ def test_suites_prints_where_the_repository_is(cache: Path, capsys: pytest.Captu
     assert main(["suites", "--repository"]) == 4
 
 
+def test_the_diff_of_a_built_in_case_needs_no_path(cache: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["cases", "builtin:code-history", "larder@52ca2708ee5b", "--diff"]) == 0
+    assert '"available": error.available' in capsys.readouterr().out
+
+
 def test_every_target_of_the_shop_was_there_before_its_commit_and_changed_by_it(larder: Path) -> None:
     suite = load_suite("builtin:code-history")
     assert len(suite) == 105

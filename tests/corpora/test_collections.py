@@ -372,9 +372,15 @@ class TestNames:
         assert list(load_corpus(file("c.csv", "id;title;text\n1;a;b, c\n"))) == expected
         assert list(load_corpus(file("c.tsv", "id\ttitle\ttext\n1\ta\tb, c\n"))) == expected
 
+    def test_a_variant_is_known_by_its_sku_and_not_by_the_product_that_it_is_one_of(self, file) -> None:
+        found = list(load_corpus(file("c.csv", "product_id,sku,name\n1,1-red,shoe\n1,1-blue,shoe\n")))
+        assert [document.id for document in found] == ["1-red", "1-blue"]
+
     def test_an_unknown_id_names_the_columns_and_the_option(self, file) -> None:
-        with pytest.raises(FormatError, match=r"has no id .*; its fields are sku, descr: name the right one with --map id=NAME"):
-            list(load_corpus(file("c.csv", "sku,descr\n1,a\n")))
+        with pytest.raises(
+            FormatError, match=r"has no id .*; its fields are artikel, descr: name the right one with --map id=NAME"
+        ):
+            list(load_corpus(file("c.csv", "artikel,descr\n1,a\n")))
 
     @pytest.mark.parametrize("name", ["c.csv", "c.parquet"])
     def test_a_text_that_no_column_has_is_an_error_that_names_them(self, tmp_path: Path, name: str) -> None:

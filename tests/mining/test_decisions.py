@@ -136,6 +136,35 @@ class TestDecisions:
         assert read_decisions("gold.decisions.jsonl").made == {}
         assert case_of(mined(), hashes["limit"])["transformation"] == "rule"
 
+    def test_a_rejection_can_be_taken_back_after_the_gold_set_was_mined_without_the_case(
+        self, hashes: dict[str, str], capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        case = case_of(mined(), hashes["limit"])["id"]
+        assert main(["cases", "gold.json", "--reject", case, "--because", "vague"]) == 0
+        mined()
+        assert main(["cases", "gold.json", "--keep", case]) == 0
+        assert f"{case}: kept, and nothing is decided about it any more" in capsys.readouterr().err
+        assert case_of(mined(), hashes["limit"])["id"] == case
+        assert main(["cases", "gold.json", "--keep", "api@000000000000"]) == 4
+
+    def test_decisions_about_a_repository_of_another_name_are_told_and_stay(
+        self, hashes: dict[str, str], capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        case = case_of(mined(), hashes["limit"])["id"]
+        assert main(["cases", "gold.json", "--reject", case, "--because", "vague"]) == 0
+        before = Path("gold.decisions.jsonl").read_text()
+        capsys.readouterr()
+        assert main(["generate", "--repo", "web=api.git", "-o", "gold.json"]) == 0
+        told = capsys.readouterr().err
+        assert "gold.decisions.jsonl: 1 decision not applied, since no repository of that name was mined: api" in told
+        assert Path("gold.decisions.jsonl").read_text() == before
+
+    def test_nothing_is_decided_about_a_built_in_suite(self, hashes: dict[str, str], capsys: pytest.CaptureFixture[str]) -> None:
+        case = "larder@52ca2708ee5b"
+        assert main(["cases", "builtin:code-history", "--reject", case, "--because", "vague"]) == 4
+        assert "builtin:code-history comes with Searchmark and is never changed" in capsys.readouterr().err
+        assert not [*Path().glob("builtin*")]
+
     def test_the_list_and_the_case_show_what_was_decided(self, hashes: dict[str, str], capsys: pytest.CaptureFixture[str]) -> None:
         case = case_of(mined(), hashes["limit"])["id"]
         assert main(["cases", "gold.json", "--reject", case, "--because", "two\x1b[31m things"]) == 0

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 from pathlib import Path
 
 import pytest
@@ -169,3 +170,18 @@ def test_a_suite_without_variants_has_no_such_table(capsys: pytest.CaptureFixtur
     assert "perturbations" not in json.loads(Path("r.json").read_text())
     assert "perturbation" not in Path("r.md").read_text()
     assert 'id="perturbations"' not in Path("r.html").read_text()
+
+
+@pytest.mark.parametrize("typed", [["--kind", "case"], ["--adversarial"]])
+def test_what_a_built_in_suite_searches_is_told_as_it_can_be_typed(typed: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["perturb", "builtin:fashion", *typed, "-o", "perturbed.jsonl"]) == 0
+    _, _, documents = capsys.readouterr().err.partition("to evaluate it, name its documents: --corpus ")
+    (named,) = shlex.split(documents)
+    evaluated = ["evaluate", "--gold-set", "perturbed.jsonl", "--corpus", named, "--agent", "bm25", "-k", "audience-14", "-q"]
+    assert main(evaluated) == 0
+
+
+def test_the_repository_of_a_built_in_suite_is_told_as_a_command(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["perturb", "builtin:code-history", "--kind", "case", "-o", "perturbed.jsonl"]) == 0
+    told = capsys.readouterr().err
+    assert 'to evaluate it, name its repository: --repo "$(searchmark suites code-history --repository)"' in told

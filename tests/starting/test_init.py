@@ -95,7 +95,7 @@ class TestQuestions:
     ) -> None:
         monkeypatch.chdir(tmp_path)
         assert main([*QUICK]) == 4
-        assert "no case could be made from the documents" in capsys.readouterr().err
+        assert "holds nothing that could be searched; name documents with --corpus" in capsys.readouterr().err
         assert everything(tmp_path) == {}
 
     def test_below_the_top_of_a_repository_the_top_is_named(self, project: Path, monkeypatch: pytest.MonkeyPatch, capsys) -> None:

@@ -178,3 +178,56 @@ def test_a_gold_set_that_is_committed_is_searched_in_the_clone_that_it_is_in(
     (tmp_path / "clone" / "deeper").mkdir()
     monkeypatch.chdir(tmp_path / "clone" / "deeper")
     assert list(reported("evaluate", "-k", load_suite("../search-quality/gold_set.json").cases[0].id)["agents"]) == ["bm25"]
+
+
+@pytest.mark.parametrize("column", ["sku", "asin", "product_id"])
+def test_a_catalogue_of_a_shop_is_found_by_what_shops_call_an_id(column: str, project: Path, capsys) -> None:
+    rows = (f"S{number},{subject},All about {subject}" for number, subject in enumerate(SUBJECTS))
+    (project / "products.csv").write_text("\n".join((f"{column},name,description", *rows)) + "\n")
+    assert main(["init", "--yes", "--no-measure"]) == 0
+    assert "found: products.csv, a catalogue" in capsys.readouterr().err
+    assert load_config(project / "searchmark.yaml").corpus.path == str(project / "products.csv")
+    assert {judged.target for case in load_suite("search-quality/suite.yaml").cases for judged in case.judgments} <= {
+        f"S{number}" for number in range(len(SUBJECTS))
+    }
+
+
+def test_a_table_whose_columns_say_nothing_is_named_with_what_to_do_and_never_asked_as_one_document(project: Path, capsys) -> None:
+    rows = (f"S{number},{subject}" for number, subject in enumerate(SUBJECTS))
+    (project / "products.csv").write_text("\n".join(("artikelnummer,bezeichnung", *rows)) + "\n")
+    assert main(["init", "--yes"]) == 4
+    told = capsys.readouterr().err
+    assert "found: products.csv, a table without an id, or without a title or text, by name; call these columns id and" in told
+    assert "'project' holds 1 document, which every search finds; name documents with --corpus" in told
+    assert main(["init", "--yes", "--corpus", "products.csv"]) == 4
+    assert "or call it id in the file" in capsys.readouterr().err
+    assert [each.name for each in project.iterdir()] == ["products.csv"]
+
+
+def test_a_folder_without_documents_is_said_to_hold_none(project: Path, capsys) -> None:
+    assert main(["init", "--yes"]) == 4
+    assert "'project' holds nothing that could be searched; name documents with --corpus" in capsys.readouterr().err
+    (project / "photo.png").write_bytes(b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR\0\xff")
+    assert main(["init", "--yes"]) == 4
+    assert "'project' holds nothing that could be searched" in capsys.readouterr().err
+    assert [each.name for each in project.iterdir()] == ["photo.png"]
+
+
+def test_judgments_without_queries_are_named_and_are_taken_only_with_them(project: Path, capsys) -> None:
+    with_trec_files(project)
+    (project / "topics.tsv").rename(project / "asked.tsv")
+    assert main(["init", "--yes", "--no-measure", "--corpus", "corpus.jsonl", "--suite", "qrels.txt"]) == 4
+    told = capsys.readouterr().err
+    assert "found: qrels.txt, judgments without the texts of their queries; to take them: --suite qrels.txt --topics FILE" in told
+    assert "qrels.txt has judgments and no texts of queries, so nothing can be asked; name these with --topics FILE" in told
+    assert not (project / "searchmark.yaml").exists()
+    assert main(["init", "--yes", "--corpus", "corpus.jsonl", "--suite", "qrels.txt", "--topics", "asked.tsv"]) == 0
+    assert "measured: bm25 has" in capsys.readouterr().out
+
+
+def test_a_built_in_suite_needs_no_config_and_the_command_that_runs_it_is_told(project: Path, capsys) -> None:
+    with_documents(project)
+    assert main(["init", "--yes", "--suite", "builtin:fashion"]) == 4
+    assert "searchmark evaluate --gold-set builtin:fashion runs it; init is about a suite of your own" in capsys.readouterr().err
+    assert main(["init", "--yes", "--suite", "builtin:nothing"]) == 4
+    assert "there is no built-in suite 'nothing'" in capsys.readouterr().err

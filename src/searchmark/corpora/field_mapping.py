@@ -11,7 +11,7 @@ from searchmark.options.field_names import FieldNames
 from searchmark.options.short_repr import short_repr
 from searchmark.records import Document
 
-ID = ("id", "_id", "doc_id", "docid", "item_id")
+ID = ("id", "_id", "doc_id", "docid", "item_id", "sku", "asin", "product_id")
 TITLE = ("title", "name", "summary")
 TEXT = ("text", "content", "contents", "body", "description")
 
@@ -47,7 +47,8 @@ class FieldMapping:
         id_field = self.id or next((name for name in ID if name in record), None)
         if id_field is None or record.get(id_field) is None:
             names, wanted = shortened(", ".join(map(str, record)), 300), self.id or ", ".join(ID)
-            return f"has no id (looked for {wanted}); its fields are {names}: name the right one with --map id=NAME"
+            how = "name the right one with --map id=NAME, or call it id in the file"
+            return f"has no id (looked for {wanted}); its fields are {names}: {how}"
         identity = record[id_field]
         if isinstance(identity, bool) or not (isinstance(identity, str) or hasattr(identity, "__index__")) or identity == "":
             return f"has the id {shortened(repr(identity), 60)}, which is neither text nor a whole number"

@@ -9,6 +9,7 @@ from pathlib import Path
 AGENTS = ("keyword", "bm25", "fts5", "semantic", "hybrid")
 BROKEN = "searchmark.demonstration.broken:WorstFirst"
 MOST_CASES = "100"  # of a repository of the user's, whose history may be long
+WRITTEN = ("gold_set.json", "runs", "journal", "comparison.html", "symbols.html", "audit.md", "broken.html")
 _PASSED, _GATE_FAILED = 0, 1
 
 

@@ -67,6 +67,17 @@ class Decisions:
     def about(self, repository: str, commit: str) -> CaseDecision | None:
         return self.made.get((repository, commit))
 
+    def named(self, case_id: str) -> CaseDecision | None:
+        """What was decided about a case that may not be in the gold set any more, by its id ``REPOSITORY@HASH``."""
+        name, _, commit = case_id.rpartition("@")
+        found = [one for one in self.made.values() if commit and one.repository == name and one.commit.startswith(commit)]
+        return found[0] if len(found) == 1 else None
+
+    def elsewhere(self, repositories: Iterable[str]) -> tuple[CaseDecision, ...]:
+        """The decisions that are about none of these repositories."""
+        known = set(repositories)
+        return tuple(one for one in self.made.values() if one.repository not in known)
+
     def about_case(self, case: Case) -> CaseDecision | None:
         """What was decided about the commit of a case."""
         return self.about(str(case.fields.get("repository")), str(case.fields.get("commit_hash")))

@@ -12,10 +12,12 @@ from itertools import islice
 from searchmark.corpora.corpus import Corpus
 from searchmark.errors import UsageError
 from searchmark.records import Document
+from searchmark.records.shown import counted
 
 CASES = 12  # under ten there would be no interval
 LOOKED_AT = 2_000  # documents that the cases are spread over
 LINES = 60
+FEWEST_DOCUMENTS = 2
 FEWEST_WORDS, MOST_WORDS = 2, 10
 _HEADING = re.compile(r"^\s{0,3}#{1,6}\s+(.+?)\s*#*\s*$")
 _TAG = re.compile(r"<[^<>]{0,300}>")
@@ -35,7 +37,11 @@ class DraftCase:
 
 def draft_cases(corpus: Corpus) -> tuple[DraftCase, ...]:
     """Cases spread over the documents; a query that two documents would have is left out."""
-    found = [(document.id, query) for document in islice(corpus, LOOKED_AT) if (query := _query_of(document))]
+    documents = list(islice(corpus, LOOKED_AT))
+    if len(documents) < FEWEST_DOCUMENTS:
+        held = f"{counted(len(documents), 'document')}, which every search finds" if documents else "nothing that could be searched"
+        raise UsageError(f"{corpus.name!r} holds {held}; name documents with --corpus, or a suite with --suite")
+    found = [(document.id, query) for document in documents if (query := _query_of(document))]
     counts = Counter(query.lower() for _, query in found)
     usable = [(target, query) for target, query in found if counts[query.lower()] == 1 and target.isprintable()]
     if not usable:

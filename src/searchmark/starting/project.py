@@ -37,7 +37,10 @@ class DocumentFolder:
 
 @dataclass(frozen=True)
 class Project:
-    """What was found: paths are from the top of the project on, which is the folder that everything is written to."""
+    """What was found: paths are from the top of the project on, which is the folder that everything is written to.
+
+    ``unasked`` are judgments without the texts of their queries; ``unread_tables`` are told where nothing else could be searched.
+    """
 
     folder: Path
     is_repository: bool
@@ -48,6 +51,8 @@ class Project:
     searches: tuple[NamedSearch, ...] = ()
     runs: tuple[str, ...] = ()
     looked_at_all: bool = True
+    unasked: tuple[str, ...] = ()
+    unread_tables: tuple[str, ...] = ()
 
     @property
     def own_suite(self) -> FoundSuite | None:
@@ -60,18 +65,23 @@ def look_at(folder: Path) -> Project:
     _refuse_inside_of_repository(folder)
     is_repository = os.path.lexists(folder / ".git")
     files, complete = _files(folder)
-    suites, runs = suites_among(folder, files)
-    taken = {path for suite in suites for path in (suite.path, suite.topics, suite.corpus)} | {*runs}
+    known = suites_among(folder, files)
+    taken = {path for suite in known.suites for path in (suite.path, suite.topics, suite.corpus)} | {*known.runs, *known.unasked}
+    documents = tuple(_document_folders(files))
+    tables = tuple(_tables(folder, (file for file in files if file not in taken)))
+    catalogues = tuple(table for table, has_documents in tables if has_documents)
     return Project(
         folder,
         is_repository,
         _commits(folder) if is_repository else 0,
-        tuple(_document_folders(files)),
-        tuple(_catalogues(folder, (file for file in files if file not in taken))),
-        suites,
+        documents,
+        catalogues,
+        known.suites,
         tuple(named_searches(folder)),
-        runs,
+        known.runs,
         complete,
+        known.unasked,
+        () if documents or catalogues or known.suites else tuple(table for table, _ in tables),
     )
 
 
@@ -117,13 +127,13 @@ def _document_folders(files: Iterable[str]) -> Iterator[DocumentFolder]:
     yield from sorted(enough, key=lambda each: (-each.count, each.path))
 
 
-def _catalogues(folder: Path, files: Iterable[str]) -> Iterator[str]:
-    """Tables whose first rows are documents: each has an id, and a title or a text. Examples and lists of queries are none."""
+def _tables(folder: Path, files: Iterable[str]) -> Iterator[tuple[str, bool]]:
+    """Tables, and whether their first rows are documents: each has an id, and a title or a text. Examples and queries are none."""
     tables = (file for file in files if file.lower().endswith(_CATALOGUES) and not is_example(file) and not is_topics(file))
     for file in islice(tables, MOST_TABLES):
         path = folder / file
-        if path.is_file() and path.stat().st_size <= LARGEST_CATALOGUE and _is_catalogue(path):
-            yield file
+        if path.is_file() and path.stat().st_size <= LARGEST_CATALOGUE:
+            yield file, _is_catalogue(path)
 
 
 def _is_catalogue(path: Path) -> bool:

@@ -31,6 +31,7 @@ from searchmark.starting.wishes import DRAFT, HISTORY, WHOLE_PROJECT, Wishes
 from searchmark.starting.workflow import WORKFLOW, workflow_text
 from searchmark.starting.writing import NewFile, ignoring_results, refuse_existing, write_all
 from searchmark.suites import load_suite
+from searchmark.suites.builtin import builtin_suite
 
 DRAFT_SUITE = "search-quality/suite.yaml"
 _OTHER_CONFIGS = ("searchmark.yml", "searchmark.toml", BENCHMARK_FILE)
@@ -76,6 +77,12 @@ class _FirstSuite:
 def start(project: Project, wishes: Wishes, options: StartOptions = StartOptions()) -> Started:  # noqa: B008  # frozen
     """Write the first files of a project, all or none."""
     agents = first_agents(wishes.agent, searches_files=True)  # a name that is wrong is told before minutes of mining
+    builtin = builtin_suite(wishes.right)
+    if builtin is not None:
+        raise UsageError(
+            f"{builtin.reference} has a config of its own, so there is nothing to write: searchmark evaluate --gold-set "
+            f"{builtin.reference} runs it; init is about a suite of your own"
+        )
     _refuse_what_is_there(project, wishes, options)
     with private_folder() as staging:
         first = _first_suite(project, wishes, staging, options)
@@ -112,6 +119,10 @@ def _first_suite(project: Project, wishes: Wishes, staging: Path, options: Start
     if wishes.right == DRAFT:
         return _drafted(project, wishes, staging)
     suite = load_suite(project.folder / wishes.right, topics=None if wishes.topics is None else project.folder / wishes.topics)
+    if not any(case.query for case in suite.cases):
+        raise UsageError(
+            f"{wishes.right} has judgments and no texts of queries, so nothing can be asked; name these with --topics FILE"
+        )
     corpus = None if brings_its_own(suite) else wishes.corpus
     return _FirstSuite(suite, wishes.right, None, corpus, topics=wishes.topics)
 

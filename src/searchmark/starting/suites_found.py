@@ -62,17 +62,30 @@ def is_topics(file: str) -> bool:
     return _is_named(file, _TOPICS_NAME, _TOPICS_ENDINGS)
 
 
-def suites_among(folder: Path, files: Sequence[str]) -> tuple[tuple[FoundSuite, ...], tuple[str, ...]]:
-    """The suites among these files, and the saved runs; a folder in the layout of BEIR is one suite."""
+@dataclass(frozen=True)
+class FoundFiles:
+    """The suites among some files, the judgments that lack the texts of their queries, and the saved runs."""
+
+    suites: tuple[FoundSuite, ...]
+    unasked: tuple[str, ...]
+    runs: tuple[str, ...]
+
+
+def suites_among(folder: Path, files: Sequence[str]) -> FoundFiles:
+    """What there is to ask and to compare; a folder in the layout of BEIR is one suite."""
     beir = [each for each in _beir_folders(files) if (found := _read(folder, each)) is not None and found.cases]
     suites = [found for each in beir if (found := _read(folder, each, corpus=each)) is not None]
+    unasked: list[str] = []
     single = [file for file in files if _is_named(file, _SUITE_NAME, _SUITE_ENDINGS) and not _is_below(file, beir)]
     for file in single[:MOST_READ]:
         found = _read(folder, file, _beside(file, files, _TOPICS_NAME, _TOPICS_ENDINGS), _corpus_beside(folder, file, files))
         if found is not None and found.cases:
             suites.append(found)
+        elif found is not None and found.is_of_the_project:
+            unasked.append(file)
     runs = tuple(file for file in files if _PACKED.sub("", file.lower()).endswith(_RUN_ENDINGS) and _is_run(folder / file))
-    return tuple(sorted(suites, key=lambda each: (not each.is_of_the_project, each.format == "diversity-qrels"))), runs
+    in_order = sorted(suites, key=lambda each: (not each.is_of_the_project, each.format == "diversity-qrels"))
+    return FoundFiles(tuple(in_order), tuple(unasked), runs)
 
 
 def _is_run(path: Path) -> bool:

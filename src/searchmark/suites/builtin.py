@@ -70,9 +70,14 @@ class BuiltinSuite:
         """What is searched; None for one whose cases bring their documents along or are about commits."""
         return self._path("corpus", "path")
 
+    @property
+    def is_about_commits(self) -> bool:
+        """Whether its cases are searched in the trees of a repository."""
+        return (self.folder / f"{REPOSITORY_MODULE}.py").is_file()
+
     def repository(self) -> str | None:
         """The repository that its cases are searched in, as NAME=PATH, made or found now; None where it searches documents."""
-        if not (self.folder / f"{REPOSITORY_MODULE}.py").is_file():
+        if not self.is_about_commits:
             return None
         from importlib import import_module
 

@@ -6,6 +6,7 @@ happened then is written down in ``history``.
 
 from __future__ import annotations
 
+import os
 import shutil
 import subprocess
 import tempfile
@@ -51,6 +52,18 @@ def _make(folder: Path) -> None:
                 made.rename(folder)
     if _last_commit(folder) != LAST_COMMIT:
         raise UsageError(f"{folder} is in the way of the repository of builtin:code-history; remove it")
+
+
+def placed(folder: Path) -> None:
+    """The repository in a folder of the user's. What is there already is taken if it is at its last commit, and never removed."""
+    if _last_commit(folder) == LAST_COMMIT:
+        return
+    if os.path.lexists(folder):
+        raise UsageError(f"{folder} is in the way of the example repository; move it away, or name another folder with -o")
+    with tempfile.TemporaryDirectory(prefix="unfinished-", dir=folder.parent) as unfinished:
+        made = Path(unfinished) / NAME
+        build(made)
+        made.rename(folder)
 
 
 def _version() -> str:

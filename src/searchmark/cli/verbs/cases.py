@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -25,13 +25,14 @@ from searchmark.options.corpus_choice import CorpusChoice, FileChoice
 from searchmark.options.experiment_options import CaseSelection
 from searchmark.options.grade_words import GRADES_HELP
 from searchmark.options.option import Option
+from searchmark.suites.builtin import builtin_suite, refuse_change
 from searchmark.suites.detect import FORMATS as SUITE_FORMATS
 
 if TYPE_CHECKING:
     from searchmark.analysis.scores import Scores
     from searchmark.corpora.corpus import Survey
     from searchmark.mining.case_diff import CaseDiff
-    from searchmark.mining.decisions import Verdict
+    from searchmark.mining.decisions import CaseDecision, Verdict
     from searchmark.records import Suite
 
 WHAT_TO_SHOW, WHAT_TO_DECIDE = "What to show", "What to decide"
@@ -149,6 +150,7 @@ def command(
     suite, setup = source.load(searched.mapping)
     decisions_file = Path(history.decisions or decisions_beside(suite_path))
     if edited or decided != Decided():
+        refuse_change(suite_path)
         return _decide(suite, decided, edited, decisions_file)
     decisions = read_decisions(decisions_file, missing_ok=history.decisions is None)
     searched = chosen(with_corpus_of(setup, config, searched), chosen_files, config, told_by(source, saved, ()))
@@ -160,35 +162,48 @@ def command(
         found = list_cases(suite, kept, scores, limit=shown.limit or None, sort=shown.sort, decisions=decisions)
         _deliver(outputs, list_json(found), list_text(found), list_text(found, colour=colour, width=width))
     else:
-        diff = _diff(suite, case, history, Path(suite_path).parent)
+        diff = _diff(suite, case, history, source)
         view = view_case(suite, case, scores, survey, limit=shown.hits or None, decisions=decisions, diff=diff)
         _deliver(outputs, view_json(view), view_text(view), view_text(view, colour=colour, width=width))
     return None
 
 
-def _diff(suite: Suite, case: str, history: CaseHistory, base: Path) -> CaseDiff | None:
+def _diff(suite: Suite, case: str, history: CaseHistory, source: SuiteChoice) -> CaseDiff | None:
     if not history.diff:
         return None
+    builtin = builtin_suite(source.path)
+    located = None if builtin is None or history.repos else builtin.repository()
+    repositories = history.repos if located is None else (located,)
     from searchmark.mining.case_diff import diff_of_case
     from searchmark.reports.case_view import row_of
 
-    return diff_of_case(suite, suite.cases[row_of(suite, case)], history.repos, base)
+    return diff_of_case(suite, suite.cases[row_of(suite, case)], repositories, source.file.parent)
 
 
 def _decide(suite: Suite, decided: Decided, edited: tuple[str, str] | None, file: Path) -> None:
     """Record the one decision that was asked for."""
-    from searchmark.mining.decisions import decision_about, record_decision
+    from searchmark.mining.decisions import decision_about, read_decisions
     from searchmark.reports.case_view import row_of
 
     named = [name for name in (decided.reject, decided.keep, edited[0] if edited else None) if name is not None]
     if len(named) != 1:
         raise UsageError("name one case to decide about, with --reject, --query or --keep")
+    if decided.keep is not None and decided.keep not in suite.table.index:
+        taken_back = read_decisions(file, missing_ok=True).named(decided.keep)
+        if taken_back is not None:  # rejected cases are not in the gold set that was mined since
+            return _record(file, decided.keep, replace(taken_back, decision="keep", query=None, because=decided.because))
     case = suite.cases[row_of(suite, named[0])]
     if decided.reject is not None and not decided.because:
         raise UsageError("say why the case is rejected, with --because TEXT")
     verdict: Verdict = "query" if edited else "reject" if decided.reject is not None else "keep"
-    record_decision(file, decision_about(case, verdict, query=edited[1] if edited else None, because=decided.because))
-    tell(f"{case.id}: {SAID[verdict]}; the next 'searchmark generate' applies it")
+    return _record(file, case.id, decision_about(case, verdict, query=edited[1] if edited else None, because=decided.because))
+
+
+def _record(file: Path, case: str, decision: CaseDecision) -> None:
+    from searchmark.mining.decisions import record_decision
+
+    record_decision(file, decision)
+    tell(f"{case}: {SAID[decision.decision]}; the next 'searchmark generate' applies it")
     remark(f"written: {file}")
 
 

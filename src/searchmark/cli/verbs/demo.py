@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import os
 import shlex
-import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 
 FOLDER = "demo-output"
 EXAMPLE = "larder"
+MARK = ".searchmark-demo"  # in a folder whose files are a demo's
+INTERRUPTED = 130
 
 
 @click.command("demo", short_help="Show the main job in five commands, in under a minute.")
@@ -38,27 +40,44 @@ def command(folder: str, repository: str | None) -> int:
     from searchmark.demonstration.steps import demo_steps
 
     output = Path(folder)
+    _refuse_files_of_others(output)
     output.mkdir(parents=True, exist_ok=True)
     searched = repository or f"{EXAMPLE}={_example(output / EXAMPLE)}"
+    (output / MARK).write_text("The files beside this one were written by 'searchmark demo', which may replace them.\n", "utf-8")
     for number, step in enumerate(demo_steps(output, searched, own=repository is not None), 1):
         show(f"\n{number}. {step.title}\n$ {shlex.join(('searchmark', *step.arguments))}\n")
         code = _run(step)
         if code != step.code:
-            tell(f"the demo ends here: this command was to end with exit code {step.code}, and ended with {code}")
+            if code != INTERRUPTED:
+                tell(_why_it_ends(step, code, own=repository is not None))
             return code or 1
     show(_ending(output))
     return 0
 
 
-def _example(folder: Path) -> Path:
-    """The example repository where the user can look at it; made anew, since the old one may have been changed."""
-    from searchmark.builtin_suites.code_history.repository import build
+def _refuse_files_of_others(output: Path) -> None:
+    """A folder may be one of the user's: what no demo wrote is not replaced."""
+    from searchmark.demonstration.steps import WRITTEN
 
-    if folder.exists() and not (folder / ".git").is_dir():
-        raise UsageError(f"{folder} is in the way of the example repository; name another folder with -o")
-    shutil.rmtree(folder, ignore_errors=True)
-    build(folder)
+    there = [name for name in WRITTEN if os.path.lexists(output / name)]
+    if there and not (output / MARK).is_file():
+        raise UsageError(f"{output} has {', '.join(there)} already, which no demo wrote; name another folder with -o")
+
+
+def _example(folder: Path) -> Path:
+    """The example repository where the user can look at it."""
+    from searchmark.builtin_suites.code_history.repository import placed
+
+    placed(folder)
     return folder
+
+
+def _why_it_ends(step: DemoStep, code: int, *, own: bool) -> str:
+    """What was to happen and did not, and where it can be seen."""
+    shown = "; 'searchmark demo' without --repo shows all steps on an example" if own else ""
+    if step.code and not code:
+        return f"the demo ends here: on the cases of this repository the gate did not notice the broken search{shown}"
+    return f"the demo ends here: this command was to end with exit code {step.code}, and ended with {code}{shown}"
 
 
 def _run(step: DemoStep) -> int:

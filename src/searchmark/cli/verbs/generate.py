@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -25,11 +25,13 @@ from searchmark.history.sources import RepositorySource, parse_repositories
 from searchmark.mining.decisions import NO_DECISIONS, Decisions, decisions_beside, read_decisions
 from searchmark.mining.gold_sets import generate_gold_set
 from searchmark.mining.mine import MiningFacts, MiningProgress, OnProgress
+from searchmark.records.shown import counted, listed
 
 if TYPE_CHECKING:
     from searchmark.mining.cases import Rewrite
 
 WHAT_TO_MINE, WHICH_COMMITS = "What to mine", "Which commits"
+SHOWN_NAMES = 5
 
 OTHER_FORMATS = (".yaml", ".yml", ".toml", ".jsonl", ".csv", ".tsv", ".txt", ".md", ".html", ".parquet")
 
@@ -104,8 +106,21 @@ def command(
         )
     for sentence in (sentence for facts in mined for sentence in summary(facts)):
         tell(sentence)
+    for sentence in _elsewhere(_decided(decisions, output), sources):
+        tell(sentence)
     remark(f"written: {output}")
     return None
+
+
+def _elsewhere(decisions: Decisions, sources: Sequence[RepositorySource]) -> Iterator[str]:
+    """Decisions that could not be applied: a repository is known by its name, which may be another one this time."""
+    others = decisions.elsewhere(source.label for source in sources)
+    if others:
+        names = sorted({one.repository for one in others})
+        yield (
+            f"{decisions.file}: {counted(len(others), 'decision')} not applied, since no repository of that name was mined: "
+            f"{listed(names, SHOWN_NAMES)} (--repo NAME=PATH says what a repository is called)"
+        )
 
 
 def _check_output(output: Path) -> None:

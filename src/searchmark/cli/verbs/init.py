@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -99,6 +100,8 @@ def _is_asked() -> bool:
 
 
 def _found(project: Project) -> Iterator[str]:
+    from searchmark.starting.wishes import ENOUGH_COMMITS
+
     if project.is_repository:
         yield f"a Git repository with {counted(project.commits, 'commit')}, merges not counted"
     yield from (f"{each.path}, {counted(each.count, 'document')}" for each in project.documents)
@@ -106,6 +109,11 @@ def _found(project: Project) -> Iterator[str]:
     for suite in project.suites[:SHOWN]:
         beside = "".join(f", {what} {path}" for what, path in (("topics", suite.topics), ("documents", suite.corpus)) if path)
         yield f"{suite.path}, {counted(suite.cases, 'case')} ({suite.format}){beside}"
+    for file in project.unasked[:SHOWN]:
+        yield f"{file}, judgments without the texts of their queries; to take them: --suite {shlex.quote(file)} --topics FILE"
+    for file in project.unread_tables[:SHOWN] if project.commits < ENOUGH_COMMITS else ():
+        lacking = "a table without an id, or without a title or text, by name"
+        yield f"{file}, {lacking}; call these columns id and title or text to search it"
     if left := max(0, len(project.catalogues) - SHOWN) + max(0, len(project.suites) - SHOWN):
         yield f"catalogues and suites that are not shown: {left}"
     if project.runs:

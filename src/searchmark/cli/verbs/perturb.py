@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -18,6 +19,7 @@ from searchmark.options.grade_words import GRADES_HELP
 from searchmark.options.option import Option
 from searchmark.perturbing.kinds import KINDS, LANGUAGES
 from searchmark.reports.quoting import visible
+from searchmark.suites.builtin import builtin_suite
 from searchmark.suites.detect import FORMATS as SUITE_FORMATS
 
 if TYPE_CHECKING:
@@ -116,6 +118,7 @@ def _write_variants(source: SuiteChoice, corpus: CorpusChoice, chosen: VariantCh
     for flag, count in kinds.passed_over.items():
         tell(f"lines of {flag} that name no words for each other, passed over: {count}")
     _save(found.suite, output, f"cases: {len(found.suite)}, of them variants: {len(found.suite) - found.originals}")
+    _say_what_to_search(source)
 
 
 def _find_traps(source: SuiteChoice, corpus: CorpusChoice, output: str | None) -> None:
@@ -131,6 +134,16 @@ def _find_traps(source: SuiteChoice, corpus: CorpusChoice, output: str | None) -
     show("\n".join(map(visible, trap_lines(found))) + "\n")
     if output is not None:
         _save(found.trapped(), output, f"cases: {len(found.traps)}")
+        _say_what_to_search(source)
+
+
+def _say_what_to_search(source: SuiteChoice) -> None:
+    """A built-in suite knows what is searched, and a file that is made of it does not."""
+    builtin = builtin_suite(source.path)
+    if builtin is not None and builtin.corpus is not None:
+        remark(f"to evaluate it, name its documents: --corpus {shlex.quote(str(builtin.corpus))}")
+    elif builtin is not None and builtin.is_about_commits:
+        remark(f'to evaluate it, name its repository: --repo "$(searchmark suites {builtin.name} --repository)"')
 
 
 def _path(text: str | None) -> Path | None:
