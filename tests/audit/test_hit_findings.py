@@ -111,5 +111,7 @@ def test_other_lines_of_the_right_documents_are_not_another_spelling(judged: boo
 def test_a_saved_run_that_counts_no_lines_says_why_there_is_no_value() -> None:
     said, _ = of_lines({"c0": ("gates.md#L48-L52",)})
     message = said["undefined-values"].message
-    assert message.startswith("cases for which LineR(lines=9) is undefined, not in its mean: 5 (")  # cases without an answer too: they would be a mean of 0
+    assert message.startswith(
+        "cases for which LineR(lines=9) is undefined, not in its mean: 5 ("
+    )  # cases without an answer too: they would be a mean of 0
     assert "the run does not say how long the lines of its hits are" in message

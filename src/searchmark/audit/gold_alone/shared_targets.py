@@ -27,7 +27,5 @@ def shared_targets(subject: Subject) -> Iterator[Finding]:
     worth = observations(np.zeros((len(suite), 1)), suite.clusters).worth
     largest = listed([quoted(suite.table.ids[row]) for row in groups[0]], SHOWN)
     common = f"{len(cases)} of {len(suite)} cases share their relevant targets with another, in {counted(len(groups), 'group')}"
-    message = (
-        f"{common}, the largest of {len(groups[0])} cases ({largest}); all cases are worth {three_digits(worth)} observations"
-    )
+    message = f"{common}, the largest of {len(groups[0])} cases ({largest}); all cases are worth {three_digits(worth)} observations"
     yield finding("shared-targets", message, (suite.table.ids[row] for row in cases))
