@@ -158,14 +158,30 @@ def test_intervals_that_take_such_cases_for_independent_do_not_cover() -> None:
     assert ((low <= 0.5) & (high >= 0.5)).mean() < 0.8
 
 
-def test_a_case_that_variants_name_as_their_origin_is_one_observation_with_them() -> None:
-    cases = [
-        Case("tent", "tent for two", judgments=(Judgment("a"),)),
-        Case("tent-es", "tienda para dos", origin="tent", judgments=(Judgment("b"),)),
-        Case("stove", "stove", judgments=(Judgment("a"),)),
-        Case("lamp", "lamp", judgments=(Judgment("c"),)),
-    ]
+def grouped(*cases: Case) -> list[int]:
     clusters = Suite.from_cases("shop", cases).clusters
     assert clusters is not None
-    assert clusters[0] == clusters[1]
-    assert len(set(clusters.tolist())) == 3
+    return clusters.tolist()
+
+
+TENT = Case("tent", "tent for two", judgments=(Judgment("a"),))
+VARIANT = Case("tent-es", "tienda para dos", origin="tent", judgments=(Judgment("b"),))
+STOVE = Case("stove", "stove", judgments=(Judgment("a"),))
+LAMP = Case("lamp", "lamp", judgments=(Judgment("c"),))
+
+
+def test_a_case_that_variants_name_as_their_origin_is_one_observation_with_them() -> None:
+    tent, variant, lamp = grouped(TENT, VARIANT, LAMP)
+    assert tent == variant != lamp
+
+
+def test_a_variant_never_parts_cases_that_were_one_observation() -> None:
+    tent, stove, lamp = grouped(TENT, STOVE, LAMP)
+    assert tent == stove != lamp
+    tent, variant, stove, lamp = grouped(TENT, VARIANT, STOVE, LAMP)
+    assert tent == variant == stove != lamp
+
+
+def test_a_case_with_an_origin_of_its_own_is_one_observation_with_its_variants_too() -> None:
+    original, variant, sister, lamp = grouped(replace(TENT, origin="camping"), VARIANT, replace(STOVE, origin="camping"), LAMP)
+    assert original == variant == sister != lamp

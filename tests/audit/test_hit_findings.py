@@ -90,3 +90,28 @@ def test_a_clean_run_without_a_corpus_has_nothing_of_the_kind() -> None:
     one = asked_about(clean())
     report = evaluate_run(one.suite, [Run.from_answers("r", one.answers)], ["RR"])
     assert not {"no-hit-judged", "hits-in-other-spelling"} & {each.code for each in report.audit}
+
+
+def of_lines(hits: dict[str, tuple[str, ...]]) -> tuple[dict[str, Finding], str]:
+    """What is said of a saved run of passages, where line 50 of a page is judged for each case."""
+    cases = [Case(f"c{row}", f"query {row}", (Judgment(f"{page}#L50", "lines"),)) for row, page in enumerate(PAGES)]
+    run = Run.from_scores({case: {hit: 1 / rank for rank, hit in enumerate(some, 1)} for case, some in hits.items()})
+    report = evaluate_run(Suite.from_cases("s", cases), [run], ["RR", "LineR(lines=9)"])
+    return {each.code: each for each in report.audit}, outcome_of(report)
+
+
+@pytest.mark.parametrize("judged", [False, True])
+def test_other_lines_of_the_right_documents_are_not_another_spelling(judged: bool) -> None:
+    hits = {f"c{row}": tuple(f"{page}#L{first}-L{first + 5}" for first in (1, 9, 20)) for row, page in enumerate(PAGES)}
+    said, outcome = of_lines(hits | ({"c0": ("gates.md#L48-L52",)} if judged else {}))
+    assert not {"no-hit-judged", "hits-in-other-spelling", "some-hits-in-other-spelling"} & said.keys()
+    assert outcome != "untrusted"
+
+
+def test_a_saved_run_that_counts_no_lines_says_why_there_is_no_value() -> None:
+    said, _ = of_lines({"c0": ("gates.md#L48-L52",)})
+    message = said["undefined-values"].message
+    assert message.startswith(
+        "cases for which LineR(lines=9) is undefined, not in its mean: 5 ("
+    )  # cases without an answer too: they would be a mean of 0
+    assert "the run does not say how long the lines of its hits are" in message

@@ -244,3 +244,16 @@ def test_a_coarse_index_costs_what_the_page_says(tmp_path: Path, capsys) -> None
     printed = capsys.readouterr().out
     assert "finds 79 % of the nearest ten and loses 0.04 of recall" in PAGE.read_text()
     assert all(number in printed for number in ("0.7875", "0.6345", "0.5902"))
+
+
+def test_as_many_pairs_of_grade_3_have_another_colour_as_the_readme_says(items: list[Item]) -> None:
+    colours = {item["id"]: str(item.get("colour") or "").casefold().replace("gray", "grey") for item in items}
+    words = {word for colour in colours.values() for word in colour.replace("/", " ").replace(",", " ").split()} - {"dark", "light"}
+    best = [row for row in labels() if row["grade"] == 3]
+    other = [
+        (row["query"], row["item_id"])
+        for row in best
+        if (named := words & set(row["query"].casefold().split())) and colours[row["item_id"]]
+        if not any(name in colours[row["item_id"]] for name in named)
+    ]
+    assert f"But {len(other)} of all {len(best)} pairs of grade 3 have another" in (FOLDER / "README.md").read_text()

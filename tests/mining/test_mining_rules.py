@@ -247,6 +247,11 @@ def test_a_rule_removes_what_it_is_named_for(rule: str, message: str) -> None:
         "Search with an empty index now works on Windows",
         "Fix I/O errors when rows are read",
         "Addresses issue12. Expose the reader as a plain function",
+        "Rename public to public_folder",
+        "Implement syntax mapping",
+        "Allow --run-rows to take a file argument",
+        "Drop deprecated 'optional_features' set",
+        "Use prepend instead of include for helpers",
     ],
 )
 def test_a_message_about_code_passes_all_of_them(message: str) -> None:

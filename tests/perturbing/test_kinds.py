@@ -268,3 +268,32 @@ def test_any_text_can_be_varied(kind: str, query: str) -> None:
     edit: Callable[[str, Draws], object] = choose_kinds([kind], WordFiles(), "english").edits[kind]
     for _, variant in zip(range(20), edit(query, Draws(0, "case", kind)), strict=False):  # type: ignore[call-overload]
         assert isinstance(variant, str)
+
+
+@pytest.mark.parametrize(
+    ("query", "language", "kept"),
+    [
+        ("a jacket without the hood", "english", "without"),
+        ("shoes that are not black", "english", "not"),
+        ("dresses under the price of 100", "english", "under"),
+        ("changes of the file before release", "english", "before"),
+        ("eine Jacke ohne die Kapuze", "german", "ohne"),
+        ("una chaqueta sin la capucha", "spanish", "sin"),
+    ],
+)
+def test_no_variant_loses_or_moves_a_word_that_decides_what_is_asked_for(query: str, language: str, kept: str) -> None:
+    removed = variants("stop-words-removed", query, language=language)
+    assert removed
+    assert all(kept in each.split() for each in removed)
+    assert variants("word-order", query, language=language) == []
+
+
+@pytest.mark.parametrize("kind", ["typo", "transposition", "dropped-letter", "truncation"])
+def test_a_slip_is_never_in_a_word_that_negates(kind: str) -> None:
+    for query in ("shoes not black", "jacket without hood"):
+        assert all({"not", "without"} & set(each.split()) for each in variants(kind, query))
+    assert variants(kind, "without") == variants(kind, "not") == []
+
+
+def test_a_number_is_never_cut() -> None:
+    assert variants("truncation", "answers with status 4041") == variants("truncation", "model x2000") == []

@@ -104,6 +104,8 @@ def _unjudged_hits(judged: Judged) -> Iterator[Distrust]:
     if len(matches.case) or len(matches.directories.case) or not returned or not len(judged.suite.judgments):
         return
     own = _first_names(judged)
+    if any(not set(hits).isdisjoint(_judged_names(judged, case)) for case, hits in own.items()):
+        return  # other lines of the right documents: ids are written alike
     remedy = _fitting_own(judged, own)
     if remedy is not None:
         shown = remedy.shown(list(remedy.found), "the suite")
@@ -122,8 +124,9 @@ def other_spelling(judged: Judged) -> Remedy | None:
     matched = set(np.unique(np.concatenate([judged.matches.case, judged.matches.directories.case])).tolist())
     if judged.valid is not None or not matched:
         return None
-    known = set(judged.suite.judgments.targets)
-    index = judged.suite.table.index
+    judgments, index = judged.suite.judgments, judged.suite.table.index
+    of_lines = [] if judgments.match is None else np.flatnonzero(judgments.match == LINES).tolist()
+    known = {*judgments.targets, *(path_of_lines(judgments.targets[row]) for row in of_lines)}
     names = _first_names(judged, {case for case, row in index.items() if row not in matched})
     strange = {case: [hit for hit in hits if hit not in known] for case, hits in names.items()}
     remedy = _fitting_own(judged, {case: hits for case, hits in strange.items() if hits})

@@ -57,7 +57,16 @@ def score_findings(
         if summary.definition:
             yield finding("formula", f"{name} is {summary.definition}")
         if summary.undefined:
-            yield finding("undefined-values", f"cases for which {name} is undefined, not in its mean: {summary.undefined}")
+            told = f"cases for which {name} is undefined, not in its mean: {summary.undefined}"
+            yield finding("undefined-values", f"{told}{_why_undefined(scores, name)}")
+
+
+def _why_undefined(scores: Scores, name: str) -> str:
+    """The reason, where it is one for all of these cases."""
+    if name not in scores.names:
+        return ""
+    reasons = set(filter(None, scores.reasons(scores.names.index(name))))
+    return f" ({reasons.pop()})" if len(reasons) == 1 else ""
 
 
 def _missing_code(missing: int, of: int) -> str:

@@ -71,6 +71,9 @@ def line_reading(suite: Suite, run: Run, rows: Ints, status: NDArray[np.uint8]) 
         if status[case] == OK:
             lines[case] = _read(run, int(rows[case]), judged)
             counted[case] = lines[case].counted
+    answered = wanted & (status == OK)
+    if answered.any() and not counted[answered].any():
+        counted[:] = False  # else the answers that failed, all 0, would be the mean
     place = np.array(places, np.int64).reshape(-1, 3).T
     read = ReadLines(
         starts=starts_of((len(each.tokens) for each in lines), len(lines)),

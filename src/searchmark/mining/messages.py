@@ -116,8 +116,7 @@ _VAGUE = words(
     "repo project step todo here there correctly properly right ok okay oops obvious stupid silly wrong support feature features "
     "change improvement improvements implementation fully handle handling proper hopefully hack hacky attempt refactorings tweak "
     "tweaks only even have has had been renames renaming redundant kill killing duplicate duplicated duplication argument go "
-    "functional factorize loop condition private public optional declaration constant constants take helper helpers cautious "
-    "syntax accidentally"
+    "functional factorize loop declaration constant constants cautious accidentally"
 ).union(_VERBS, _FILLERS, _ENDS_OF_PHRASE, _TOPICS)
 
 

@@ -85,7 +85,7 @@ def choose_kinds(named: Sequence[str], files: WordFiles, language: str) -> Chose
         "transposition": letters.transpositions,
         "dropped-letter": letters.dropped_letters,
         "case": letters.cases,
-        "word-order": wording.word_orders,
+        "word-order": partial(wording.word_orders, language=language),
         **({"plural": wording.other_numbers} if language == wording.ENGLISH else {}),
         "identifier-split": identifiers.split_identifiers,
         "identifier-join": identifiers.joined_identifiers,

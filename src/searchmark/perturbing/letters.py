@@ -7,10 +7,12 @@ import unicodedata
 from collections.abc import Iterator
 
 from searchmark.perturbing.draws import Draws
+from searchmark.perturbing.meaning import ANY_NEGATION
 
 FEWEST_LETTERS = 3  # of a word that gets a slip: a shorter one would become another word
 FEWEST_TO_DROP = 4  # of one that loses a letter
 _WORD = re.compile(r"[^\W\d_]+")
+_DIGIT = re.compile(r"\d")
 _LAST_WORD = re.compile(r"(\w+)\W*\Z")
 
 # The letters of a US keyboard, and how far each row is shifted to the right, in keys.
@@ -77,9 +79,9 @@ def without_accents(query: str, _: Draws) -> Iterator[str]:
 
 
 def truncations(query: str, draws: Draws) -> Iterator[str]:
-    """The last word is not finished; at least half of it is there."""
+    """The last word is not finished; at least half of it is there. A number that is not finished is another one."""
     found = _LAST_WORD.search(query)
-    if found is None or len(found[1]) < FEWEST_LETTERS:
+    if found is None or len(found[1]) < FEWEST_LETTERS or _DIGIT.search(found[1]) or found[1].lower() in ANY_NEGATION:
         return
     fewest = (len(found[1]) + 1) // 2
     for drawn in draws.order(len(found[1]) - fewest):
@@ -94,7 +96,9 @@ def _bare(letter: str) -> str:
 
 
 def _words(query: str, fewest: int) -> Iterator[tuple[int, int]]:
-    return (word.span() for word in _WORD.finditer(query) if len(word[0]) >= fewest)
+    """Words that may get a slip: "hot" for "not" would turn a query round."""
+    words = (word for word in _WORD.finditer(query) if word[0].lower() not in ANY_NEGATION)
+    return (word.span() for word in words if len(word[0]) >= fewest)
 
 
 def _places(query: str, fewest: int) -> list[int]:

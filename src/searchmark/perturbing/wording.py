@@ -9,6 +9,7 @@ from types import MappingProxyType
 
 from searchmark.agents.lexical.stop_words import STOP_WORDS
 from searchmark.perturbing.draws import Draws
+from searchmark.perturbing.meaning import DECIDING
 from searchmark.perturbing.plurals import is_singular, other_number
 
 ENGLISH = "english"
@@ -43,9 +44,11 @@ _NUMBERS = frozenset(
 )  # fmt: skip
 
 
-def word_orders(query: str, draws: Draws) -> Iterator[str]:
-    """The words in another order."""
+def word_orders(query: str, draws: Draws, language: str) -> Iterator[str]:
+    """The words in another order, unless one of them decides about its neighbours."""
     tokens = query.split()
+    if any(_core(token).lower() in DECIDING[language] for token in tokens):
+        return
     if len(tokens) <= _ALL_ORDERS_UP_TO:
         orders = list(permutations(range(len(tokens))))[1:]  # the first is the order that they have
         yield from (_joined(tokens, orders[drawn]) for drawn in draws.order(len(orders)))
@@ -67,11 +70,11 @@ def other_numbers(query: str, draws: Draws) -> Iterator[str]:
 
 
 def without_stop_words(query: str, draws: Draws, language: str) -> Iterator[str]:
-    """Without all function words, and then without one of them."""
+    """Without all function words that decide nothing, and then without one of them."""
     tokens = query.split()
-    known = STOP_WORDS[language]
-    stops = [place for place, token in enumerate(tokens) if _core(token).lower() in known]
-    if not stops or len(stops) == len(tokens):
+    said = [_core(token).lower() for token in tokens]
+    stops = [place for place, word in enumerate(said) if word in STOP_WORDS[language] - DECIDING[language]]
+    if not stops or STOP_WORDS[language].issuperset(said):
         return
     yield " ".join(token for place, token in enumerate(tokens) if place not in stops)
     for drawn in draws.order(len(stops)):

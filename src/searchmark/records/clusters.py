@@ -1,4 +1,4 @@
-"""Which cases are one observation: those of one origin, and those without an origin that share their targets."""
+"""Which cases are one observation: those of one origin, the case that it names, and cases without one that share their targets."""
 
 from __future__ import annotations
 
@@ -43,26 +43,39 @@ def clusters(ids: Sequence[str], origins: Sequence[str | None] | None, keys: Key
 
     Numbers are in the order of origins and ids, so that the order of the cases changes no digit of a sum over them.
     """
-    origins = with_originals(ids, origins)
     shared = shared_rows(keys, origins)
     if origins is None and not len(shared):
         return None
     names = [
         f"origin {origin}" if origin else f"case {case}" for case, origin in zip(ids, origins or (None,) * len(ids), strict=True)
     ]
-    for group in rows_by_key(keys, shared):
-        first = min(names[row] for row in group)
-        for row in group:
-            names[row] = first
-    return np.unique(np.array(names, dtype=object), return_inverse=True)[1].astype(np.int64)
+    joined = _Joined()
+    named = set(filter(None, origins or ()))
+    for case, name in zip(ids, names, strict=True):
+        if case in named:  # it is what its variants were made of, whatever it says of itself
+            joined.join(name, f"origin {case}")
+    for first, *others in rows_by_key(keys, shared):
+        for row in others:
+            joined.join(names[first], names[row])
+    return np.unique(np.array(list(map(joined.first, names)), dtype=object), return_inverse=True)[1].astype(np.int64)
 
 
-def with_originals(ids: Sequence[str], origins: Sequence[str | None] | None) -> Sequence[str | None] | None:
-    """The origins, where a case that others name as theirs is of that origin too, though it says nothing of itself."""
-    if origins is None:
-        return None
-    named = set(filter(None, origins))
-    return [origin or (case if case in named else None) for case, origin in zip(ids, origins, strict=True)]
+class _Joined:
+    """Names that mean one observation, each with one that comes before it; the first of all is the name of all."""
+
+    def __init__(self) -> None:
+        self._before: dict[str, str] = {}
+
+    def first(self, name: str) -> str:
+        while (before := self._before.get(name)) is not None:
+            self._before[name] = self._before.get(before, before)  # the way is half as long next time
+            name = before
+        return name
+
+    def join(self, one: str, other: str) -> None:
+        first, second = sorted((self.first(one), self.first(other)))
+        if first != second:
+            self._before[second] = first
 
 
 def shared_rows(keys: Keys, origins: Sequence[str | None] | None) -> NDArray[np.intp]:

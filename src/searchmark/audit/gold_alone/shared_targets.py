@@ -10,7 +10,7 @@ from searchmark.analysis.intervals import observations
 from searchmark.audit.subject import Subject
 from searchmark.findings import Finding, finding
 from searchmark.findings.sentences import counted, three_digits
-from searchmark.records.clusters import rows_by_key, shared_rows, with_originals
+from searchmark.records.clusters import rows_by_key, shared_rows
 from searchmark.records.shown import listed, quoted
 
 SHOWN = 3
@@ -19,7 +19,7 @@ SHOWN = 3
 def shared_targets(subject: Subject) -> Iterator[Finding]:
     """Cases that are one observation because they have the same targets, and what is left of their number."""
     suite = subject.suite
-    shared = shared_rows(suite.target_keys, with_originals(suite.table.ids, suite.table.origins))
+    shared = shared_rows(suite.target_keys, suite.table.origins)
     groups = sorted(rows_by_key(suite.target_keys, shared), key=len, reverse=True)
     if not groups:
         return
