@@ -63,7 +63,7 @@ def is_topics(file: str) -> bool:
 
 
 @dataclass(frozen=True)
-class FoundFiles:
+class SuitesFound:
     """The suites among some files, the judgments that lack the texts of their queries, and the saved runs."""
 
     suites: tuple[FoundSuite, ...]
@@ -71,7 +71,7 @@ class FoundFiles:
     runs: tuple[str, ...]
 
 
-def suites_among(folder: Path, files: Sequence[str]) -> FoundFiles:
+def suites_among(folder: Path, files: Sequence[str]) -> SuitesFound:
     """What there is to ask and to compare; a folder in the layout of BEIR is one suite."""
     beir = [each for each in _beir_folders(files) if (found := _read(folder, each)) is not None and found.cases]
     suites = [found for each in beir if (found := _read(folder, each, corpus=each)) is not None]
@@ -85,7 +85,7 @@ def suites_among(folder: Path, files: Sequence[str]) -> FoundFiles:
             unasked.append(file)
     runs = tuple(file for file in files if _PACKED.sub("", file.lower()).endswith(_RUN_ENDINGS) and _is_run(folder / file))
     in_order = sorted(suites, key=lambda each: (not each.is_of_the_project, each.format == "diversity-qrels"))
-    return FoundFiles(tuple(in_order), tuple(unasked), runs)
+    return SuitesFound(tuple(in_order), tuple(unasked), runs)
 
 
 def _is_run(path: Path) -> bool:
