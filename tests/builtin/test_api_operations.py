@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import re
+import shutil
 from collections import Counter
 from pathlib import Path
 
@@ -165,3 +167,11 @@ def test_the_self_test_of_the_gate_is_the_one_on_the_page(capsys) -> None:
     printed = capsys.readouterr().out.splitlines()
     block = PAGE.read_text().split("by `gate --self-test`")[1].split("```text\n")[1].split("```")[0]
     assert [line for line in block.splitlines() if line not in printed] == []
+
+
+def test_a_strict_audit_fails_where_no_target_is_in_the_corpus(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    shutil.copytree(FOLDER, tmp_path / "broken")
+    suite = tmp_path / "broken/suite.jsonl"
+    suite.write_text(re.sub(r'"target": "(\w+)\.', r'"target": "\1-', suite.read_text("utf-8")), "utf-8")
+    assert main(["audit", str(suite), "--corpus", str(tmp_path / "broken/corpus.jsonl"), "--strict"]) == 1
+    assert "error all-targets-missing" in capsys.readouterr().out

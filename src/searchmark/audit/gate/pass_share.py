@@ -103,8 +103,11 @@ def _by_grid(rules: Sequence[RankedRule], rankings: Rankings) -> PassShare | Non
     counts = [rankings.counts[case] for case in cases]
     if not rankings.listed[cases].all() or prod(counts) > MOST_SUMS * 10:
         return None
-    numbers = np.unravel_index(np.arange(prod(counts)), counts)
-    passed = _all_met(rules, dict(zip(cases, numbers, strict=True)))
+    every = np.arange(prod(counts))
+    # A case with one ranking needs no axis, of which arrays have few.
+    several = {case: count for case, count in zip(cases, counts, strict=True) if count > 1}
+    numbers = dict(zip(several, np.unravel_index(every, tuple(several.values())), strict=True)) if several else {}
+    passed = _all_met(rules, {case: numbers.get(case, np.zeros_like(every)) for case in cases})
     return PassShare(float(passed.mean()), int(passed.sum()), len(passed))
 
 
