@@ -270,3 +270,20 @@ def test_the_record_of_a_baseline_needs_a_time_zone(suite: str, saved, tmp_path:
     kept.write_text(kept.read_text().replace("+00:00", "", 1))
     with pytest.raises(FormatError, match="a time has no time zone"):
         load_run(kept)
+
+
+def test_a_baseline_is_judged_with_the_corpus_as_an_evaluation_is(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """What ``exclude`` leaves out is known only with the fields of the documents."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "corpus.jsonl").write_text('{"id": "NewBill", "text": "a"}\n{"id": "OldBill", "text": "b", "deprecated": true}\n')
+    judgments = '[{"target": "*Bill", "match": "glob"}]'
+    case = f'{{"id": "q", "query": "bill", "judgments": {judgments}, "exclude": {{"deprecated": true}}}}'
+    (tmp_path / "suite.json").write_text(f'{{"schema_version": 1, "name": "s", "corpus": "corpus.jsonl", "cases": [{case}]}}')
+    (tmp_path / "run.json").write_text('{"q": ["OldBill", "NewBill"]}')
+    update = ["baseline", "update", "run.json", "--gold-set", "suite.json", "-m", "RR", "--author", "Ann", "--reason", "r", "--yes"]
+    assert main(update) == 0
+    assert "RR  – -> 0.5000" in capsys.readouterr().out
+    assert main(["baseline", "show", "searchmark-baseline.jsonl", "--gold-set", "suite.json", "-m", "RR"]) == 0
+    assert "RR  0.5000" in capsys.readouterr().out

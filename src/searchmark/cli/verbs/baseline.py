@@ -11,20 +11,22 @@ from typing import TYPE_CHECKING, Annotated
 
 import click
 
+from searchmark.cli._corpus import chosen, corpus_options, survey_of, with_corpus_of
 from searchmark.cli._gates import baseline_file, with_gates_of
-from searchmark.cli._groups import NamedSuite, config_option, load_runs
-from searchmark.cli._options import OUTPUT, WHAT_TO_RUN, SectionedCommand, option_group
+from searchmark.cli._groups import NamedSuite, SavedRuns, config_option, load_runs, told_by
+from searchmark.cli._options import OUTPUT, WHAT_TO_RUN, WHAT_TO_SEARCH, Given, SectionedCommand, option_group
 from searchmark.cli._output import harmless, remark, show, tell
 from searchmark.config import Config
 from searchmark.errors import EXIT_OK, EXIT_UNTRUSTED, Incomparable, NothingEvaluated, UsageError
 from searchmark.files.store import check_replaceable
-from searchmark.options.field_names import MAP_HELP
+from searchmark.options.corpus_choice import CorpusChoice, FileChoice
 from searchmark.options.gate_options import BASELINE_FILE
 from searchmark.options.option import Option
 
 if TYPE_CHECKING:
     from searchmark.analysis.scores import Scores
     from searchmark.approval.baseline_update import BaselineChange, ValueChange
+    from searchmark.corpora.corpus import Survey
     from searchmark.records import Run, Suite
     from searchmark.suites.baseline_metrics import BaselineMetrics
 
@@ -47,13 +49,6 @@ class UpdateChoice:
     yes: Annotated[bool, Option("Write without asking.", ("--yes",))] = False
 
 
-@dataclass(frozen=True)
-class FilesRead:
-    """How the suite and the runs are read."""
-
-    mapping: Annotated[tuple[str, ...], Option(MAP_HELP, ("--map",), "FIELD=NAME")] = ()
-
-
 @click.group("baseline", short_help="Show or update what runs are held against.")
 def command() -> None:
     """Show or update what runs are held against.
@@ -67,10 +62,18 @@ def command() -> None:
 @command.command("update", cls=SectionedCommand, short_help="Make a run the baseline, after showing what changes.")
 @click.argument("run_paths", metavar="RUN...", nargs=-1, required=True)
 @option_group(NamedSuite, "named", WHAT_TO_RUN)
-@option_group(FilesRead, "read", WHAT_TO_RUN)
 @config_option(WHAT_TO_RUN, "the section 'gates'")
+@option_group(CorpusChoice, "searched", WHAT_TO_SEARCH)
+@corpus_options
 @option_group(UpdateChoice, "choice", OUTPUT)
-def update(run_paths: tuple[str, ...], named: NamedSuite, read: FilesRead, config: Config, choice: UpdateChoice) -> int:
+def update(
+    run_paths: tuple[str, ...],
+    named: NamedSuite,
+    config: Config,
+    searched: CorpusChoice,
+    chosen_files: Given[FileChoice],
+    choice: UpdateChoice,
+) -> int:
     """Make a run the baseline, after showing what changes. Several runs are the shards of one.
 
     A run that cannot be trusted is refused with exit code 2. A baseline_metrics.json is changed in place.
@@ -91,7 +94,7 @@ def update(run_paths: tuple[str, ...], named: NamedSuite, read: FilesRead, confi
         raise UsageError(
             f"the baseline of {source.path} comes with Searchmark and is never changed; name a file of your own with --against"
         )
-    suite, setup = source.load(read.mapping)
+    suite, setup = source.load(searched.mapping)
     file = Path(baseline_file(with_gates_of(setup, config), choice.against))
     check_location(file)
     check_replaceable(file)
@@ -99,42 +102,46 @@ def update(run_paths: tuple[str, ...], named: NamedSuite, read: FilesRead, confi
         raise UsageError(NOT_A_TERMINAL)
     former = read_baseline(file)
     # With the ids of the suite as it is now: one day it may have other cases, or another order.
-    run = with_cases_of(suite, joined(load_runs(run_paths, mapping=read.mapping)))
-    (scores,) = score_runs(suite, [run], choice.measures)
+    run = with_cases_of(suite, joined(load_runs(run_paths, mapping=searched.mapping)))
+    told = told_by(source, SavedRuns(run_paths), ())
+    survey = survey_of(suite, chosen(with_corpus_of(setup, config, searched), chosen_files, config, told))
+    (scores,) = score_runs(suite, [run], choice.measures, corpus=survey)
     reasons = untrusted_because(scores)
     if reasons:
         tell(f"searchmark: this run cannot be the baseline, since it is untrusted: {'; '.join(reasons)}")
         return EXIT_UNTRUSTED
     if isinstance(former, BaselineMetrics):
         return _update_metrics(file, former, scores, choice)
-    return _update_run(file, suite, former, run, choice)
+    return _update_run(file, suite, survey, former, run, choice)
 
 
-def _update_run(file: Path, suite: Suite, former: Run | None, run: Run, choice: UpdateChoice) -> int:
+def _update_run(file: Path, suite: Suite, survey: Survey | None, former: Run | None, run: Run, choice: UpdateChoice) -> int:
     from searchmark.approval.baseline_update import as_baseline, change_between, next_record, same_run
     from searchmark.runs.native import write_native  # whatever the file is called: no other format holds a baseline's record
 
     if former is not None and same_run(former, run):
         show(f"{harmless(str(file))} is this run already; nothing is written\n")
         return EXIT_OK
-    before, after = _both(suite, former, run, choice.measures)
+    before, after = _both(suite, survey, former, run, choice.measures)
     record = next_record(run, former, author=_author(file, choice), reason=choice.reason, date=datetime.now(UTC))
     version = f"version {record.version}, model {record.model}"
     return _write(file, version, change_between(before, after), choice, lambda: write_native(as_baseline(run, record), file))
 
 
-def _both(suite: Suite, former: Run | None, run: Run, measures: Sequence[str]) -> tuple[Scores | None, Scores]:
+def _both(
+    suite: Suite, survey: Survey | None, former: Run | None, run: Run, measures: Sequence[str]
+) -> tuple[Scores | None, Scores]:
     """Both runs, judged and cut alike; the former one is None where it cannot be judged on this suite."""
     from searchmark.experiments import score_runs
 
     if former is not None:
         try:
-            before, after = score_runs(suite, [former, run], measures)
+            before, after = score_runs(suite, [former, run], measures, corpus=survey)
         except (Incomparable, NothingEvaluated) as error:
             tell(f"searchmark: the former baseline cannot be compared: {error}")
         else:
             return before, after
-    (after,) = score_runs(suite, [run], measures)
+    (after,) = score_runs(suite, [run], measures, corpus=survey)
     return None, after
 
 
@@ -237,9 +244,11 @@ def _of_run(run: Run, suite_path: str | None, measures: Sequence[str]) -> Iterat
         yield "its measures: name the suite with --gold-set"
         return
     from searchmark.experiments import score_runs
-    from searchmark.suites import load_suite
+    from searchmark.suites import load_suite_with_setup
 
-    (scores,) = score_runs(load_suite(suite_path), [run], measures)
+    suite, setup = load_suite_with_setup(suite_path)
+    survey = survey_of(suite, with_corpus_of(setup, Config(), CorpusChoice()))
+    (scores,) = score_runs(suite, [run], measures, corpus=survey)
     yield from _facts({name: None if mean != mean else f"{mean:.4f}" for name, mean in scores.means().items()})  # noqa: PLR0124  # NaN
 
 
