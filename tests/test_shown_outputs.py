@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 import re
-import shlex
 import subprocess
 import sys
 from pathlib import Path
-
-import pytest
 
 from tests.conftest import ROOT
 
@@ -31,19 +28,3 @@ def test_the_report_of_the_quick_start_is_the_one_shown() -> None:
     suite, run = (str(ROOT / "examples/quickstart" / name) for name in ("suite.yaml", "bm25.trec"))
     output = printed([[sys.executable, "-m", "searchmark", "evaluate", "--gold-set", suite, "--run", run]], ROOT)
     assert [line for line in lines_of(BLOCKS[1]) if line not in output] == []
-
-
-@pytest.mark.slow
-def test_the_demo_prints_what_is_shown(tmp_path: Path) -> None:
-    """Its commands are those of the Makefile. Lines of the README may end in the middle of a printed one."""
-    dry = subprocess.run(
-        ["make", "--dry-run", "demo", f"DEMO={tmp_path / 'demo'}"], cwd=ROOT, capture_output=True, text=True, check=True
-    ).stdout.replace("\\\n", " ")
-    typed = [shlex.split(line) for line in dry.splitlines() if line.startswith(".venv/bin/")]
-    commands = [
-        [sys.executable, *(("-m", "searchmark") if Path(first).name == "searchmark" else ()), *rest] for first, *rest in typed
-    ]
-    output = printed(commands, ROOT)
-    whole = " ".join(lines_of(BLOCKS[0]))
-    assert "hybrid against bm25 by nDCG@10" in whole
-    assert [line for line in lines_of(BLOCKS[0]) if line not in output] == []

@@ -140,27 +140,6 @@ def test_the_audit_finds_no_error(capsys) -> None:
     assert "error " not in capsys.readouterr().out
 
 
-def shown(command: str) -> list[str]:
-    """The lines that the page shows below a command, whatever the blanks between their words."""
-    block = PAGE.read_text().split(f"$ searchmark {command} ")[1].split("```")[0]
-    return [" ".join(line.split()) for line in block.splitlines()[1:] if line.strip()]
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    ("command", "code"),
-    [
-        (["evaluate", "--agent", "hybrid", "--by", "variation"], 0),
-        (["compare", "--agents", "hybrid", "semantic", "bm25", "fts5"], 1),
-    ],
-)
-def test_the_page_shows_what_is_printed(command: list[str], code: int, capsys) -> None:
-    assert main([*command, "--config", CONFIG, "--no-archive"]) == code
-    printed = capsys.readouterr().out
-    lines = [" ".join(line.split()) for line in printed.splitlines()]
-    assert [line for line in shown(command[0]) if line not in lines] == []
-
-
 @pytest.mark.slow
 def test_the_self_test_of_the_gate_is_the_one_on_the_page(capsys) -> None:
     assert main(["gate", "--self-test", str(FOLDER / "baseline.jsonl"), "--config", CONFIG]) == 0

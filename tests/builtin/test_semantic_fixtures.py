@@ -145,13 +145,11 @@ def test_the_audit_finds_no_error(capsys) -> None:
 
 
 @pytest.mark.slow
-def test_the_page_shows_what_is_printed_and_the_gate_passes(tmp_path: Path, capsys) -> None:
+def test_the_gate_passes_and_its_self_test_is_the_one_on_the_page(tmp_path: Path, capsys) -> None:
     run = str(tmp_path / "run.jsonl")
     command = ["evaluate", "--agent", "wordllama", "--by", "category", "--save-run", run]
     assert main([*command, "--config", CONFIG, "--no-archive"]) == 0
-    printed = [" ".join(line.split()) for line in capsys.readouterr().out.splitlines()]
-    block = PAGE.read_text().split("--agent wordllama --by category\n")[1].split("```")[0]
-    assert [line for line in block.splitlines() if " ".join(line.split()) not in printed] == []
+    capsys.readouterr()
     assert main(["gate", "--self-test", run, "--config", CONFIG]) == 0
     printed = capsys.readouterr().out.splitlines()
     block = PAGE.read_text().split("`gate --self-test`")[1].split("```text\n")[1].split("```")[0]
