@@ -143,6 +143,19 @@ class TestExitCodes:
         assert process.returncode == 130
         assert error.strip() == "searchmark: interrupted"
 
+    def test_130_for_a_signal_that_meets_code_which_cannot_raise_it(self, inputs) -> None:
+        """Python would print a traceback, and go on as if nothing had happened."""
+        code = (
+            "import signal, sys, time; signal.signal(signal.SIGINT, signal.default_int_handler)\n"
+            "class Freed:\n"
+            "    def __del__(self): raise KeyboardInterrupt\n"
+            "import searchmark.experiments as experiments\n"
+            "experiments.judge = lambda *_: (Freed() is None, [time.sleep(0.1) for _ in range(600)])\n"
+            "from searchmark.cli.main import main; sys.exit(main())"
+        )
+        done = subprocess.run([sys.executable, "-c", code, *inputs], capture_output=True, text=True, timeout=60, check=False)
+        assert (done.returncode, done.stderr.strip()) == (130, "searchmark: interrupted")
+
     @pytest.mark.skipif(sys.platform == "win32", reason="needs named pipes")
     def test_4_for_a_pipe_that_can_be_read_only_once(self, inputs, tmp_path, capsys) -> None:
         os.mkfifo(tmp_path / "pipe")

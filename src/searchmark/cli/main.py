@@ -9,6 +9,7 @@ import os
 import signal
 import sys
 import threading
+from _thread import interrupt_main
 from collections.abc import Sequence
 from contextlib import suppress
 from importlib import import_module
@@ -116,6 +117,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         try:
             _end_like_ctrl_c()
+            if arguments is None:
+                _hear_every_ctrl_c()
             if arguments is None and (verb := _verb(sys.argv[1:])) in ASKING:
                 from searchmark.running.worker.process_tree import hide_arguments
 
@@ -211,6 +214,21 @@ def _end_like_ctrl_c() -> None:
 
     if threading.current_thread() is threading.main_thread() and signal.getsignal(signal.SIGTERM) is signal.SIG_DFL:
         signal.signal(signal.SIGTERM, interrupt)
+
+
+def _hear_every_ctrl_c() -> None:
+    """One that meets code which cannot raise it comes again a moment later; Python would print a traceback, and go on."""
+    otherwise = sys.unraisablehook
+
+    def heard(met: Any) -> None:
+        if met.exc_type is KeyboardInterrupt:
+            again = threading.Timer(0.05, interrupt_main)  # not in here, where it could not be raised either
+            again.daemon = True
+            again.start()
+        else:
+            otherwise(met)
+
+    sys.unraisablehook = heard
 
 
 def _show_usage(error: click.ClickException) -> int:
