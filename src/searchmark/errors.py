@@ -5,6 +5,7 @@
     │   ├── FormatError       4   a file is not what it claims to be: names file, place and reason
     │   ├── ServiceError      4   a service over HTTP did not answer as it should: names address and reason
     │   │   └── BudgetSpent   4   it was not asked, since a bound on requests or tokens is reached
+    │   ├── PoolGone          4   what runs the tasks is gone, with all that it was running: what came before is kept
     │   ├── DamagedRepository 4   a Git repository lacks an object, or has one that is not what its name says
     │   └── UnknownMeasure    4   no measure has this name: lists the nearest ones
     ├── Incomparable          2   the numbers exist and must not be held against each other
@@ -21,6 +22,7 @@ from __future__ import annotations
 import errno
 import os
 from os import PathLike, fspath
+from typing import Any
 
 EXIT_OK = 0
 EXIT_GATE_FAILED = 1
@@ -80,6 +82,16 @@ class SearchmarkError(Exception):
     def __str__(self) -> str:
         return with_excerpt(self.sentence, self.excerpt)
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        """An error comes out of another process as it was, however its class is made."""
+        return _unpickled, (type(self), self.args, self.__dict__)
+
+
+def _unpickled(kind: type[SearchmarkError], args: tuple[Any, ...], state: dict[str, Any]) -> SearchmarkError:
+    error = kind.__new__(kind, *args)
+    error.__dict__.update(state)
+    return error
+
 
 class UsageError(SearchmarkError):
     """The request cannot be understood or carried out as it was made."""
@@ -110,6 +122,17 @@ class ServiceError(UsageError):
 
 class BudgetSpent(ServiceError):
     """A request was not made, because a bound on requests or tokens is reached."""
+
+
+class PoolGone(UsageError):
+    """What runs the tasks is gone as a whole: a scheduler that no longer answers, an executor that is broken.
+
+    ``reason`` is what happened. Whoever keeps nothing of what came, or resumes it in another way, gives the advice anew.
+    """
+
+    def __init__(self, reason: str, advice: str = "what came is kept: run again with --resume") -> None:
+        super().__init__(f"{reason}; {advice}")
+        self.reason = reason
 
 
 class DamagedRepository(UsageError):
