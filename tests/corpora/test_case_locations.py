@@ -34,6 +34,15 @@ def mined(commits: list[str], repository: str = "shop") -> Suite:
     return suite_of(*cases, repositories={"shop": {"path": repository}}, options=OPTIONS)
 
 
+def test_one_location_is_that_of_every_case_and_of_no_other(tmp_path: Path) -> None:
+    located = locations_of(suite_of(Case("b"), Case("a")), Where(corpus=str(tmp_path)))
+    assert list(located) == ["b", "a"]
+    assert list(located.values()) == [located["a"]] * 2
+    assert located.get("c") is None
+    with pytest.raises(KeyError, match="c"):
+        located["c"]
+
+
 def test_a_corpus_is_for_all_cases(tmp_path: Path) -> None:
     located = locations_of(suite_of(Case("a"), Case("b")), Where(corpus=str(tmp_path), mapping=("id=asin",)))
     assert located == dict.fromkeys("ab", Folder(tmp_path.name, tmp_path.resolve(), FieldMapping(id="asin")))

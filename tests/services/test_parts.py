@@ -8,11 +8,13 @@ from email.utils import formatdate
 from threading import Lock
 from typing import Any
 
+import httpx
 import pytest
 
 from searchmark.errors import BudgetSpent, UsageError
 from searchmark.services.budget import Budget, tokens_of
 from searchmark.services.rate_limit import RateLimit
+from searchmark.services.redirects import redirected
 from searchmark.services.retrying import retry_after
 from tests.test_architecture import loaded_modules
 
@@ -21,6 +23,24 @@ def test_httpx_is_loaded_only_when_something_is_asked() -> None:
     assert "httpx" not in loaded_modules(
         "import searchmark.mining.rewriting, searchmark.embedders.openai, searchmark.agents.rerankers"
     )
+
+
+@pytest.mark.parametrize(
+    ("elsewhere", "location", "followed"),
+    [
+        (True, "https://store/x?signed", "https://store/x?signed"), (False, "https://store/x", None),
+        (True, "http://store/x", None), (True, "https://ada:hunter2@store/x", None), (False, "/y", "https://host/y"),
+    ],
+)  # fmt: skip
+def test_a_redirect_to_another_host_needs_leave_and_takes_no_secret_along(
+    elsewhere: bool, location: str, followed: str | None
+) -> None:
+    request = httpx.Request(
+        "GET", "https://host/x", headers={"User-Agent": "searchmark", "Authorization": "Bearer k", "Cookie": "c"}
+    )
+    following = redirected(request, httpx.Response(302, headers={"Location": location}), elsewhere=elsewhere)
+    assert (None if following is None else str(following.url)) == followed
+    assert following is None or elsewhere is not ("authorization" in following.headers)
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from os import PathLike
@@ -11,15 +10,21 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from searchmark.corpora.claimed_repositories import claims_repositories, mined_repositories, mined_repository
 from searchmark.corpora.corpus import Corpus
+from searchmark.corpora.downloads import local_path
 from searchmark.corpora.field_mapping import FieldMapping
 from searchmark.corpora.file_kinds import ChosenPaths, literal
 from searchmark.corpora.folder_files import refuse_choice
 from searchmark.corpora.locations import Commit, Documents, Folder, Location, Remote, location_of
+from searchmark.corpora.named_repositories import folder_of, folders_by_name, refuse_addresses, repositories_named
+from searchmark.corpora.one_location import OneLocation
 from searchmark.corpora.tool_folders import committed_tools
 from searchmark.errors import UsageError, shortened
+from searchmark.history.addresses import RepositoryAddress
+from searchmark.history.clones import resolved
 from searchmark.history.ignored import is_tracked
 from searchmark.history.repository import FULL_HASH
-from searchmark.history.sources import parse_repository
+from searchmark.history.sources import RepositorySource
+from searchmark.options.addresses import is_address
 from searchmark.options.corpus_choice import CorpusChoice
 from searchmark.options.field_names import FieldNames
 from searchmark.options.option import Option
@@ -38,17 +43,22 @@ class Where(CorpusChoice):
     """What is searched, as far as the suite does not say it itself.
 
     ``corpus`` is a folder or file for all cases, and ``files`` says which files of a folder or snapshot are searched.
-    ``repositories`` are folders, each ``PATH`` or ``NAME=PATH`` where cases name theirs, and ``snapshots`` their states:
-    parent, head, worktree or a revision. ``candidates`` says which files of a snapshot are searched: those that the targets
-    of the gold set were chosen from, or all; ``files.kinds`` takes the place of its kinds. A path that a gold set names is
-    looked for from ``base`` too, the folder it lies in, and is used only if it is that of a repository with the commits of
-    its cases. ``repository_path`` is where cases go that name no repository. ``service`` is the name of one that searches
-    a corpus of its own. ``documents`` is a corpus that the program holds, in place of ``corpus``.
+    ``repositories`` are folders, each ``PATH`` or ``NAME=PATH`` where cases name theirs, with ``URL@COMMIT`` in place of a path
+    that is not on this machine, and ``snapshots`` their states: parent, head, worktree or a revision. ``candidates`` says which
+    files of a snapshot are searched: those that the targets of the gold set were chosen from, or all; ``files.kinds`` takes the
+    place of its kinds. A path that a gold set names is looked for from ``base`` too, the folder it lies in, and is used only if
+    it is that of a repository with the commits of its cases. ``repository_path`` is where cases go that name no repository.
+    ``service`` is the name of one that searches a corpus of its own. ``documents`` is a corpus that the program holds, in place
+    of ``corpus``.
     """
 
     repositories: Annotated[
         tuple[str, ...],
-        Option("Folder to search; with NAME for the cases that name it; repeatable.", ("--repo",), "[NAME=]PATH"),
+        Option(
+            "Folder to search, or URL@COMMIT of a repository; with NAME for the cases that name it; repeatable.",
+            ("--repo",),
+            "[NAME=]PATH",
+        ),
     ] = ()
     snapshots: Annotated[
         tuple[str, ...],
@@ -66,6 +76,19 @@ class Where(CorpusChoice):
 
     def __post_init__(self) -> None:
         expand_paths(self, "corpus", "repositories", "repository_path")
+
+    @property
+    def named(self) -> list[RepositorySource]:
+        """The repositories that somebody has named, or else that of the config."""
+        return repositories_named(self.repositories, self.repository_path)
+
+    def addresses(self) -> dict[Path, RepositoryAddress | str]:
+        """By path on this machine, where it is by now, the address of what was named by one."""
+        cloned = {resolved(each, network=False).path: each.address for each in self.named if each.address is not None}
+        known: dict[Path, RepositoryAddress | str] = {Path(path).resolve(): address for path, address in cloned.items()}
+        if self.corpus is not None and is_address(self.corpus):
+            known[local_path(self.corpus, network=False).resolve()] = self.corpus
+        return known
 
 
 def where_in(corpus: Any) -> Where:
@@ -96,7 +119,16 @@ def snapshots_of(suite: Suite, where: Where) -> list[str | None]:
         return list(dict.fromkeys(where.snapshots))
     elsewhere = any(each is not None for each in (where.corpus, where.documents, where.service))
     mined = suite.table.fields is not None and all("parent_commit" in fields for fields in suite.table.fields)
-    return [PARENT] if mined and not elsewhere else [None]
+    if elsewhere:
+        return [None]
+    return [PARENT] if mined else [HEAD] if _only_at_commits(suite, where) else [None]
+
+
+def _only_at_commits(suite: Suite, where: Where) -> bool:
+    """Whether nothing is named but repositories by address, which have no files that lie anywhere."""
+    brings_documents = suite.table.documents is not None and not where.repositories
+    named = where.named
+    return bool(named) and not brings_documents and all(source.address is not None for source in named)
 
 
 def where_of(suite: Suite, where: Where, agent: str, *, own_corpus: bool | None) -> Where:
@@ -119,25 +151,32 @@ def _names_something(suite: Suite, where: Where) -> bool:
     return bool(where.repositories) or suite.table.documents is not None or any(each is not None for each in named)
 
 
-def locations_of(suite: Suite, where: Where, snapshot: str | None = None) -> dict[str, Location]:
-    """The location of every case, in the order in which they should be visited."""
+def locations_of(suite: Suite, where: Where, snapshot: str | None = None, *, network: bool = False) -> Mapping[str, Location]:
+    """The location of every case, in the order in which they should be visited.
+
+    What is named by its address is fetched if it is not on this machine; without ``network`` that is an error.
+    """
     _refuse_contradictions(where)
     if where.service is not None:
-        return dict.fromkeys(suite.table.ids, Remote(where.service))
+        return OneLocation(suite.table, Remote(where.service))
     if where.documents is not None:
         refuse_choice("the program holds the corpus", where.files)
-        return dict.fromkeys(suite.table.ids, location_of(where.documents, where.never))
+        return OneLocation(suite.table, location_of(where.documents, where.never))
     if where.corpus is not None:
-        path = Path(where.corpus).resolve()
-        return dict.fromkeys(suite.table.ids, Folder.found(path.name, path, where))
+        path = local_path(where.corpus, network=network).resolve()
+        return OneLocation(suite.table, Folder.found(path.name, path, where))
     if suite.table.documents is not None and not where.repositories:
         refuse_choice("the suite brings its documents along", where.files)
         return _brought_along(suite)
-    known = _repositories(suite, where)
-    folders = {case.id: _folder_of(case, known) for case in suite.cases}
     if snapshot is None or snapshot == WORK_TREE:
-        return _in_folders(folders, where)
-    return _in_history(suite, folders, snapshot, where)
+        refuse_addresses(where.named)
+    known = _repositories(suite, where, network=network)
+    folders = {case.id: folder_of(case, known) for case in suite.cases}
+    # Named among all that there are: a shard without some of their cases must call the others what the whole suite does.
+    names = _names(path.resolve() for path in known.values())
+    if snapshot is None or snapshot == WORK_TREE:
+        return _in_folders(folders, names, where)
+    return _in_history(suite, folders, names, snapshot, where)
 
 
 def _refuse_contradictions(where: Where) -> None:
@@ -163,11 +202,10 @@ def _brought_along(suite: Suite) -> dict[str, Location]:
     return {case: brought[case] for case in sorted(brought, key=lambda case: brought[case].digest)}
 
 
-def _in_folders(folders: Mapping[str, Path], where: Where) -> dict[str, Location]:
+def _in_folders(folders: Mapping[str, Path], names: Mapping[Path, str], where: Where) -> dict[str, Location]:
     """Every case in the files as they lie there, folder by folder."""
-    names = _names(folders.values())
     by_name = sorted(folders.items(), key=lambda item: names[item[1]])
-    found = {folder: Folder.found(name, folder, where) for folder, name in names.items()}
+    found = {folder: Folder.found(names[folder], folder, where) for folder in dict.fromkeys(folders.values())}
     return {case: found[folder] for case, folder in by_name}
 
 
@@ -180,22 +218,10 @@ def _names(folders: Iterable[Path]) -> dict[Path, str]:
     return names
 
 
-def _given(texts: Sequence[str]) -> dict[str | None, Path]:
-    """Folders by the names that were given to them, one at most without a name."""
-    sources = [parse_repository(text) for text in texts]
-    twice = next((name for name, count in Counter(source.name for source in sources).items() if count > 1), "")
-    if twice != "":
-        which = "two repositories have no name" if twice is None else f"duplicate repository name {twice!r}"
-        raise UsageError(f"{which}; give each a name of its own: --repo NAME=PATH")
-    return {source.name: Path(source.path) for source in sources}
-
-
-def _repositories(suite: Suite, where: Where) -> dict[str | None, Path]:
+def _repositories(suite: Suite, where: Where, *, network: bool) -> dict[str | None, Path]:
     """Folders by name; the one under None is for cases that name none, or one that is not among them."""
-    given = _given(where.repositories)
-    known = {**mined_repositories(suite, where.base, given), **given}
-    if not known and where.repository_path is not None:
-        known[None] = Path(where.repository_path)
+    given = folders_by_name(where.named, network=network) if where.repositories else {}
+    known = {**mined_repositories(suite, where.base, given), **given} or folders_by_name(where.named, network=network)
     if not known:
         known |= mined_repository(suite, where.base)
     if not known:
@@ -206,19 +232,9 @@ def _repositories(suite: Suite, where: Where) -> dict[str | None, Path]:
     return known
 
 
-def _folder_of(case: Case, known: Mapping[str | None, Path]) -> Path:
-    name = case.fields.get("repository")
-    path = known.get(name if isinstance(name, str) else None) or known.get(None)
-    if path is None and name is None and len(known) == 1:
-        path = next(iter(known.values()))
-    if path is None:
-        given = ", ".join(repr(each) for each in known if each is not None)
-        wrong = f", not {given}" if given else ""
-        raise UsageError(f"the case {case.id!r} is from repository {name!r}{wrong}; give its location with --repo {name}=PATH")
-    return path.resolve()
-
-
-def _in_history(suite: Suite, folders: Mapping[str, Path], snapshot: str, where: Where) -> dict[str, Location]:
+def _in_history(
+    suite: Suite, folders: Mapping[str, Path], names: Mapping[Path, str], snapshot: str, where: Where
+) -> dict[str, Location]:
     """Every case at its commit, repository by repository, each along its history: neighbours differ in few files."""
     from searchmark.history.objects import order_along_history
     from searchmark.history.repository import open_repository
@@ -226,7 +242,7 @@ def _in_history(suite: Suite, folders: Mapping[str, Path], snapshot: str, where:
     kinds, excluded = _candidates(suite) if where.candidates == "gold" else ((), ())
     kinds = where.files.kinds or kinds  # who names kinds has said which files are searched
     locations: dict[str, Location] = {}
-    for folder, name in _names(folders.values()).items():
+    for folder in dict.fromkeys(folders.values()):
         cases = [case for case in suite.cases if folders[case.id] == folder]
         searched = ChosenPaths(kinds, excluded, where.files.include, where.files.exclude)
         with open_repository(folder) as repository:
@@ -235,7 +251,7 @@ def _in_history(suite: Suite, folders: Mapping[str, Path], snapshot: str, where:
         tools = committed_tools(folder, list(order), searched) if where.files.ignore and not kinds else ()
         exclude = (*where.files.exclude, *_own_paths(folder, where.never, searched), *tools)
         for case in sorted(cases, key=lambda case: order[commits[case.id]]):
-            locations[case.id] = Commit(name, folder, commits[case.id], kinds, excluded, where.files.include, exclude)
+            locations[case.id] = Commit(names[folder], folder, commits[case.id], kinds, excluded, where.files.include, exclude)
     return locations
 
 

@@ -14,10 +14,12 @@ from pathlib import Path
 
 from searchmark.errors import UsageError, shortened
 from searchmark.history.repository import CLONE_ALL
+from searchmark.options.addresses import is_address
 from searchmark.records import Case, Suite
 
 _HASH = re.compile(r"[0-9a-f]{4,64}")  # whole or shortened; anything else might be a revision that every repository has
 _LONGEST_PATH = 100
+_LONGEST_ADDRESS = 300
 
 
 def mined_repositories(suite: Suite, base: Path | None, given: Collection[str | None]) -> dict[str | None, Path]:
@@ -59,6 +61,10 @@ def _is_of(case: Case, name: object, *, single: bool) -> bool:
 def _checked(claimed: object, base: Path | None, cases: Sequence[Case], wanted: str) -> Path:
     places = list(_places(claimed, base)) if isinstance(claimed, str) else []
     found = next((place for place in places if _holds_commits(place, cases)), None)
+    if found is None and is_address(claimed):
+        shown = shortened(str(claimed), _LONGEST_ADDRESS)
+        why = "nothing is fetched that only a file names"
+        raise UsageError(f"the gold set names {shown!r}, and {why}; name it with --repo {wanted}")
     if found is None:
         shown = shortened(repr(claimed), _LONGEST_PATH)
         shallow = f"; it is a shallow clone: {CLONE_ALL}" if any(map(_is_shallow, places)) else ""

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any
 
 from searchmark.corpora.document_fields import DocumentFields
 from searchmark.corpora.document_source import DocumentList, DocumentSource
+from searchmark.corpora.downloads import local_path
 from searchmark.corpora.field_mapping import FieldMapping
 from searchmark.corpora.folder_files import LEFT_OUT, FolderFiles, files_of, read_from, refuse_choice
 from searchmark.corpora.path_names import PathNames
@@ -26,9 +27,9 @@ from searchmark.errors import NothingEvaluated, UsageError
 from searchmark.files.store import check_readable, inner_stem
 from searchmark.options.corpus_choice import CorpusChoice, FileChoice
 from searchmark.options.short_repr import short_repr
-from searchmark.options.user_paths import user_path
 from searchmark.records import Document
 from searchmark.records.shown import quoted
+from searchmark.services.network import network_allowed
 
 if TYPE_CHECKING:
     from searchmark.records import Suite
@@ -220,13 +221,15 @@ def load_corpus(
 ) -> Corpus:
     """A corpus from a file or a directory; ``mapping`` says which fields are what, ``files`` which files are documents.
 
+    A file may be named by its address, ``https://host/corpus.jsonl#sha256=HEX``; it is then downloaded once.
+
     ``never`` are files of a directory that are no documents: the suite that is asked, for one.
     """
     from searchmark.corpora.directory import DirectorySource
     from searchmark.corpora.documents import FileSource
     from searchmark.corpora.folder_layouts import documents_in
 
-    given = user_path(path)
+    given = local_path(path, network=network_allowed())
     check_readable(given)
     file = documents_in(given) if given.is_dir() else given
     if file is not None:

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import math
 import os
+import time
 from collections.abc import Callable
 from pathlib import Path
+
+_PAUSE = 0.05  # seconds between two attempts
 
 
 def lock_file(path: Path, flags: int, mode: int = 0o600) -> int | None:
@@ -28,6 +32,21 @@ def lock_file(path: Path, flags: int, mode: int = 0o600) -> int | None:
         raise
     os.close(held)
     return None
+
+
+def wait_for_lock(path: Path, flags: int, mode: int = 0o600, seconds: float = math.inf) -> int:
+    """Lock a file as soon as nobody else has it. Raises BlockingIOError after so many seconds."""
+    end = time.monotonic() + seconds
+    while True:
+        try:
+            held = lock_file(path, flags, mode)
+        except BlockingIOError:
+            if time.monotonic() >= end:
+                raise
+            time.sleep(_PAUSE)
+            continue
+        if held is not None:
+            return held
 
 
 def create_locked(new_name: Callable[[], Path], mode: int = 0o600) -> tuple[Path, int]:

@@ -49,7 +49,8 @@ class CorpusChoice:
     corpus: Annotated[
         str | None,
         Option(
-            "Documents: a directory, or a file: JSON, JSONL, CSV, TSV, Parquet, SQLite, TREC <DOC>, SMART, BEIR folder.",
+            "Documents: a directory, or a file: JSON, JSONL, CSV, TSV, Parquet, SQLite, TREC <DOC>, SMART, BEIR folder; or the "
+            "address of one, https://...#sha256=HEX.",
             metavar="PATH",
         ),
     ] = None

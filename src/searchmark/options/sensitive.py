@@ -28,7 +28,7 @@ class Sensitive(Enum):
     PATH_BESIDE = "is a path from the folder of the config"
     WRITTEN_FOLDER = "is a folder to write to"
     WRITTEN_FILE = "is a file to write to"
-    REPOSITORY = "is a repository"  # [NAME=]PATH
+    REPOSITORY = "is a repository"  # [NAME=]PATH or [NAME=]URL@COMMIT
     MODEL = "is a model"  # by its name on the hub, or as a folder, which may hold code
     PERMISSION = "says what an agent is given or allowed"
     UNKNOWN = "holds options of an agent that is not built in"  # what they mean is known to its code alone

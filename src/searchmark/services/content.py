@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import zlib
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, cast
+from typing import IO, TYPE_CHECKING, cast
 
 if TYPE_CHECKING:
     import httpx
@@ -26,15 +27,32 @@ def content_of(response: httpx.Response, limit: int) -> Content:
 
     httpx would unpack every piece completely, and several layers of packing one after the other, before a limit could be held.
     """
-    data, received, unpacker = bytearray(), 0, _unpacker(response)
+    data = bytearray()
+    whole = _handed_on(response, limit, data.extend)
+    return Content(bytes(data[:limit]), whole)
+
+
+def saved_content(response: httpx.Response, limit: int, file: IO[bytes]) -> Content:
+    """The same into a file, in place of what is there; none of it is held."""
+    file.seek(0)
+    file.truncate()
+    return Content(b"", _handed_on(response, limit, file.write))
+
+
+def _handed_on(response: httpx.Response, limit: int, hand_on: Callable[[bytes], object]) -> bool:
+    """Hand on piece by piece; whether that is all, or there is more than was allowed."""
+    received = handed_on = 0
+    unpacker = _unpacker(response)
     for piece in cast("httpx.SyncByteStream", response.stream):  # as it was sent
         received += len(piece)
-        data += piece if unpacker is None else _unpacked(unpacker, piece, limit + 1 - len(data))
-        if max(received, len(data)) > limit:
-            return Content(bytes(data[:limit]), whole=False)
+        plain = piece if unpacker is None else _unpacked(unpacker, piece, limit + 1 - handed_on)
+        handed_on += len(plain)
+        hand_on(plain)
+        if max(received, handed_on) > limit:
+            return False
     if unpacker is not None and received and not unpacker.eof:
         raise _undecodable("its gzip data ends too early")
-    return Content(bytes(data), whole=True)
+    return True
 
 
 def _unpacker(response: httpx.Response) -> zlib._Decompress | None:

@@ -43,7 +43,8 @@ class ClientOptions:
     first. Waits between them start at ``backoff_seconds`` and double, unless the service says how long; one is at most five
     minutes, all of one call ten. ``gives_up``: once a call has failed for a reason that
     holds for every other one (no connection, a refused key, a wrong address), later calls fail without a request.
-    ``connections``: how many are kept open. ``follow_redirects``: those to the same scheme, host and port; others never are.
+    ``connections``: how many are kept open. ``follow_redirects``: those to the same scheme, host and port. With
+    ``leave_host``, for requests that carry no secret, those to other hosts as well, over https.
     """
 
     key: ApiKey | None = None
@@ -56,6 +57,7 @@ class ClientOptions:
     gives_up: bool = False
     connections: int = 10
     follow_redirects: bool = False
+    leave_host: bool = False
 
     def __post_init__(self) -> None:
         day, most, rate = LONGEST_TIMEOUT, MOST_RETRIES, self.requests_per_second

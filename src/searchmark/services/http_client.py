@@ -10,12 +10,12 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from threading import Lock
-from typing import TYPE_CHECKING, Any
+from typing import IO, TYPE_CHECKING, Any
 
 from searchmark.errors import ServiceError, shortened
 from searchmark.files.store import BOM
 from searchmark.services.budget import Budget
-from searchmark.services.content import Content, content_of
+from searchmark.services.content import Content, content_of, saved_content
 from searchmark.services.exchange import ClientOptions
 from searchmark.services.network import check_network
 from searchmark.services.outgoing import Outgoing
@@ -89,8 +89,8 @@ class HttpClient:
         self._http: httpx.Client | None = None
         self._given_up: ServiceError | None = None
 
-    def ask(self, sent: Outgoing) -> HttpAnswer:
-        """Ask, and ask again where that may help."""
+    def ask(self, sent: Outgoing, into: IO[bytes] | None = None) -> HttpAnswer:
+        """Ask, and ask again where that may help. With a file, the content of the answer is written ``into`` it and not held."""
         check_network(self.shown_url)
         if self._given_up is not None:
             raise ServiceError(f"{self._given_up.sentence}; not asked again", self._given_up.status)
@@ -99,7 +99,7 @@ class HttpClient:
         for attempt in range(1, self._options.retries + 2):
             self.budget.take_request()
             waited += self._limit.wait()
-            outcome = self._attempt(sent.request, self._seconds(refused))
+            outcome = self._attempt(sent.request, self._seconds(refused), into)
             if refused is not None and isinstance(outcome, Refusal) and seconds_left() <= 0:
                 raise self.error(_without_time(refused), sent, attempt)
             if isinstance(outcome, HttpAnswer):
@@ -141,7 +141,7 @@ class HttpClient:
         if http is not None:
             http.close()
 
-    def _attempt(self, request: httpx.Request, seconds: float) -> HttpAnswer | Refusal:
+    def _attempt(self, request: httpx.Request, seconds: float, into: IO[bytes] | None) -> HttpAnswer | Refusal:
         """Ask once; from the connection to the last byte of the answer it takes no longer than so many seconds."""
         import httpx
 
@@ -149,7 +149,7 @@ class HttpClient:
 
         try:
             with must_end_within(seconds):
-                return self._exchanged(request)
+                return self._exchanged(request, into)
         except httpx.TimeoutException:
             late = f"gave no complete answer within {self._options.timeout_seconds:g} seconds (timeout_seconds)"
             return Refusal(late, again=True, lasting=True)
@@ -158,14 +158,15 @@ class HttpClient:
             again = isinstance(error, httpx.TransportError) and not ours
             return Refusal(f"did not answer as it should: {type(error).__name__}: {error}", again=again, lasting=True)
 
-    def _exchanged(self, request: httpx.Request) -> HttpAnswer | Refusal:
+    def _exchanged(self, request: httpx.Request, into: IO[bytes] | None) -> HttpAnswer | Refusal:
         """One request and its answer; as many more as there are redirects that may be followed."""
         for _ in range(_MOST_REDIRECTS + 1):
             response = self._response(request)
             try:
-                following = redirected(request, response) if self._options.follow_redirects else None
+                options = self._options
+                following = redirected(request, response, elsewhere=options.leave_host) if options.follow_redirects else None
                 if following is None:
-                    return self._received(response)
+                    return self._received(response, into)
             finally:
                 response.close()
             request = following
@@ -178,10 +179,10 @@ class HttpClient:
         response: httpx.Response = opened._transport_for_url(request.url).handle_request(request)
         return response
 
-    def _received(self, response: httpx.Response) -> HttpAnswer | Refusal:
+    def _received(self, response: httpx.Response, into: IO[bytes] | None) -> HttpAnswer | Refusal:
         status, limit = response.status_code, self._options.max_response_bytes
         answers = status in ANSWERS
-        content = self._content(response, limit if answers else _LOOKED_AT)
+        content = self._content(response, limit, into) if answers else self._content(response, _LOOKED_AT)
         if not answers:
             wait, said = retry_after(response.headers.get("retry-after")), _text(content.data)
             return Refusal(
@@ -191,10 +192,10 @@ class HttpClient:
             return Refusal(f"gave more than {limit} bytes (max_response_bytes)", status=status)
         return HttpAnswer(content.data, status, response.headers.get("content-type", ""))
 
-    def _content(self, response: httpx.Response, limit: int) -> Content:
+    def _content(self, response: httpx.Response, limit: int, into: IO[bytes] | None = None) -> Content:
         from searchmark.services.deadline import end_if_more_came
 
-        content = content_of(response, limit)
+        content = content_of(response, limit) if into is None else saved_content(response, limit, into)
         if content.whole:
             end_if_more_came(response)
         return content
