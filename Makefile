@@ -9,7 +9,7 @@ READY := $(VENV)/ready
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help models-env servers-env demo quality test test-oldest test-models test-browser test-servers test-semantic-real test-slow test-hostile test-install check format bench soak docs site lock dist clean
+.PHONY: help models-env servers-env scale-env demo quality test test-oldest test-models test-browser test-servers test-scale test-semantic-real test-slow test-hostile test-install check format bench soak docs site lock dist clean
 
 help:  ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /  make \1	/' | expand -t 18
@@ -53,6 +53,11 @@ servers-env: $(READY)
 	$(UV_INSTALL) --python $(VENV)-servers/bin/python -r locks/servers.txt
 	$(BIN)/uv pip install --python $(VENV)-servers/bin/python $(OURSELVES)
 
+scale-env: $(READY)
+	$(PYTHON) -m venv $(VENV)-scale
+	$(UV_INSTALL) --python $(VENV)-scale/bin/python -r locks/scale.txt
+	$(BIN)/uv pip install --python $(VENV)-scale/bin/python $(OURSELVES)
+
 test-models: models-env  ## run the tests that need a real transformer; installs it (5 GB with torch), fails without it
 	$(VENV)-models/bin/python -m pytest -m models -W 'default::DeprecationWarning' tests/models
 
@@ -67,6 +72,9 @@ test-browser: $(READY)  ## drive the page of a report in a real Chromium (Debian
 test-servers: servers-env  ## ask real search systems: Datasette, Chroma, Groonga, PostgreSQL, MCP servers; fails without them
 	npm ci --silent --no-audit --no-fund --prefix tests/servers
 	$(VENV)-servers/bin/python -m pytest -m servers -W 'default::DeprecationWarning' tests/servers
+
+test-scale: scale-env  ## run work on real Dask clusters of this machine, and end their parts meanwhile
+	$(VENV)-scale/bin/python -m pytest -m scale tests/scale
 
 test-semantic-real: test-models  ## run semantic search with real embeddings (all-MiniLM-L6-v2), as CI does on pull requests and on main
 
@@ -103,7 +111,7 @@ site: $(READY)  ## build the documentation as a site, site-output/html/index.htm
 docs: $(READY)  ## regenerate the generated parts of the docs
 	$(BIN)/python -m tests.generated_docs
 
-bench: models-env servers-env  ## compare speed and memory with other tools, side by side
+bench: models-env servers-env scale-env  ## compare speed and memory with other tools, side by side
 	-$(UV_INSTALL) --python $(BIN)/python -r locks/bench.txt
 	$(BIN)/python benchmarks/scoring.py
 	$(BIN)/python benchmarks/startup.py
@@ -132,6 +140,7 @@ bench: models-env servers-env  ## compare speed and memory with other tools, sid
 	$(BIN)/python benchmarks/agents.py
 	$(BIN)/python benchmarks/public_collections.py
 	$(BIN)/python benchmarks/load.py
+	$(VENV)-scale/bin/python benchmarks/scale.py
 
 soak: $(READY)  ## a million searches, and what memory does meanwhile
 	$(BIN)/python benchmarks/soak.py
@@ -146,6 +155,7 @@ lock: $(READY)  ## renew the locked versions and hashes (LOCK_OPTIONS=--upgrade 
 	$(LOCK) pyproject.toml --group dev --group bench -c locks/dev.txt -o locks/bench.txt
 	$(LOCK) pyproject.toml --group dev --group browser -c locks/dev.txt -o locks/browser.txt
 	$(LOCK) pyproject.toml --group dev --group servers -c locks/dev.txt -o locks/servers.txt
+	$(LOCK) pyproject.toml --group dev --group scale -c locks/dev.txt -o locks/scale.txt
 	$(LOCK) pyproject.toml --group dev --group models --extra transformers -c locks/dev.txt -o locks/models.txt
 	$(LOCK) pyproject.toml -c locks/dev.txt -o locks/runtime.txt
 	$(LOCK) --group site -o locks/site.txt
@@ -164,4 +174,4 @@ dist: $(READY)  ## build wheel and source archive into dist/, with the list of a
 	  -o dist/searchmark.cdx.json $(VENV)-package/bin/python
 
 clean:  ## remove the virtual environment and everything generated
-	rm -rf $(VENV) $(VENV)-oldest $(VENV)-models $(VENV)-browser $(VENV)-servers tests/servers/node_modules $(VENV)-release $(VENV)-package $(VENV)-site dist demo-output quality-output site-output .cache benchmarks/data .mypy_cache .pytest_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) $(VENV)-oldest $(VENV)-models $(VENV)-browser $(VENV)-servers $(VENV)-scale tests/servers/node_modules $(VENV)-release $(VENV)-package $(VENV)-site dist demo-output quality-output site-output .cache benchmarks/data .mypy_cache .pytest_cache .ruff_cache .hypothesis

@@ -32,6 +32,7 @@ NEEDS = {
     "http.md": "a service",
     "mcp.md": "a server that is installed from elsewhere",
     "pgvector.md": "a database",
+    "scale.md": "a cluster",
     "suites.md": "a full clone",
     "suites/fashion.md": "a minute",
     "suites/own-history.md": "a full clone",

@@ -44,6 +44,15 @@ def test_a_run_is_read_back_identical(tmp_path: Path, run: Run) -> None:
     assert load_run(tmp_path / "run.jsonl") == run
 
 
+@given(suites, st.data())
+def test_rows_of_a_suite_are_its_cases_in_that_order(suite: Suite, data: st.DataObject) -> None:
+    rows = data.draw(
+        st.permutations(range(len(suite))).flatmap(lambda order: st.integers(1, len(order)).map(lambda end: order[:end]))
+    )
+    taken = Suite(suite.name, suite.table.of_rows(rows), suite.judgments.of_cases(rows))
+    assert list(taken.cases) == [suite.cases[row] for row in rows]
+
+
 def test_a_run_that_was_ordered_by_score_is_read_back_in_that_order(tmp_path: Path) -> None:
     run = Run.from_scores({"q": {"a": 1.0, "b": 2.0, "c": 3.0}})
     save_run(run, tmp_path / "run.jsonl")

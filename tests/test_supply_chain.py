@@ -23,6 +23,7 @@ LOCKED = {
     "bench": [*DEV, *GROUPS["bench"]],
     "browser": [*DEV, *GROUPS["browser"]],
     "servers": [*DEV, *GROUPS["servers"]],
+    "scale": [*DEV, *GROUPS["scale"]],
     "models": [*DEV, *GROUPS["models"], *PROJECT["project"]["optional-dependencies"]["transformers"]],
     "site": GROUPS["site"],
     "release": [*GROUPS["build"], *GROUPS["release"]],

@@ -60,6 +60,7 @@ if TYPE_CHECKING:
     from searchmark.options.gate_options import GateRule as GateRule
     from searchmark.options.gate_options import KnownFailure as KnownFailure
     from searchmark.options.gate_options import Pin as Pin
+    from searchmark.options.placement import Placement as Placement
     from searchmark.options.run_options import RunOptions as RunOptions
     from searchmark.records import Answer as Answer
     from searchmark.records import AnswerDetails as AnswerDetails
@@ -114,6 +115,7 @@ _HOMES = {
     "options.compare_options": ("CompareOptions",),
     "options.experiment_options": ("CaseSelection", "Resumption"),
     "options.gate_options": ("GateOptions", "GateRule", "KnownFailure", "Pin"),
+    "options.placement": ("Placement",),
     "options.run_options": ("RunOptions",),
     "records": (
         "Answer", "AnswerDetails", "Case", "Defaults", "Document", "Hit", "Judgment", "Provenance", "Run", "RunLabel", "Suite",

@@ -41,6 +41,7 @@ from searchmark.judging.judge import expand_suite, judge
 from searchmark.measures.grammar import AnyMeasure, cut_measures, parse_measure, parse_measures
 from searchmark.options.compare_options import CompareOptions, DecisionTable
 from searchmark.options.experiment_options import CaseSelection, Resumption
+from searchmark.options.placement import Placement
 from searchmark.options.report_options import ReportOptions
 from searchmark.options.run_options import RunOptions
 from searchmark.options.short_repr import short_repr
@@ -51,10 +52,13 @@ from searchmark.reports.case_columns import HitText
 from searchmark.runs.join import joined
 
 if TYPE_CHECKING:
+    from searchmark.executors.choice import ExecutorChoice
     from searchmark.gates.self_test import SelfTest
-    from searchmark.running.agent_run import Progress
     from searchmark.running.entrant import Entrant
-    from searchmark.running.runner import Ran
+    from searchmark.running.progress import Progress
+    from searchmark.running.request import Ran, RunRequest
+    from searchmark.running.scaling.planning import RunPlan
+    from searchmark.shipping.delivery import Delivery
 
 OnProgress: TypeAlias = "Callable[[Progress], None]"
 MeasureLike = str | AnyMeasure
@@ -67,6 +71,7 @@ class Experiment:
     ``where`` says what is searched, ``cases`` which are asked, ``options`` how. With a ``resumption`` every answer is
     recorded as it arrives, so that an interrupted experiment can be resumed; without one nothing is written to disk.
     ``hidden``: files that a sandboxed agent must not see and that are no documents, beside those that the suite was read from.
+    ``placement``: who runs it; unless an executor is named, this process, or as many as ``options.jobs`` says.
     """
 
     suite: Suite
@@ -77,6 +82,7 @@ class Experiment:
     resumption: Resumption | None = None
     repeats: int = 1
     hidden: tuple[Path, ...] = ()
+    placement: Placement = Placement()  # noqa: RUF009  # frozen
 
     __repr__ = short_repr
 
@@ -87,6 +93,7 @@ class Experiment:
         from searchmark.registry import check_spec, load_agent
 
         object.__setattr__(self, "agents", tuple(in_modes([load_agent(each) for each in self.agents])))
+        self._executor()  # one that cannot be meant is refused at once
         for spec in self.agents:
             check_spec(spec, foreign=not self.options.no_exec, network=self.options.network)
         if self.where.snapshots and all(each.service is not None for each in self._searched.values()):
@@ -128,22 +135,59 @@ class Experiment:
     def run(self, on_progress: OnProgress = lambda _: None) -> Ran:
         """Ask every agent every case, the agents taking turns."""
         # The runner is loaded when something is run: scoring a saved run must not wait for it.
+        from searchmark.running.journals import only_failed
+        from searchmark.running.runner import run_agents
+
+        request = self._request()
+        if not self.cases.last_failed and not request.resume:  # what failed before this run is not what failed last
+            for path in request.journals.values():
+                only_failed(path).unlink(missing_ok=True)
+        return run_agents(request, on_progress)
+
+    def plan(self, on_progress: OnProgress = lambda _: None) -> RunPlan:
+        """What a run would be like: every agent is asked a few cases where all would be asked, and nothing is written down."""
+        from searchmark.running.scaling.planning import plan_run
+
+        return plan_run(self._request(), on_progress)
+
+    def _request(self) -> RunRequest:
         from searchmark.running.journals import last_failed, only_failed
-        from searchmark.running.plan import selected
-        from searchmark.running.runner import RunRequest, run_agents
+        from searchmark.running.plan import planned
+        from searchmark.running.request import RunRequest
 
         journals = self._journals()
         only = last_failed(journals.values()) if self.cases.last_failed else None
-        suite = selected(self.suite, self.cases, self.options.seed, only)
+        suite, shard = planned(self.suite, self.cases, self.options.seed, only)
         again = self.resumption or Resumption()
         if only is not None:
             journals = {label: only_failed(path) for label, path in journals.items()}
-        elif not again.wanted:  # what failed before this run is not what failed last
-            for path in journals.values():
-                only_failed(path).unlink(missing_ok=True)
+        resume = (journals, again.wanted, again.retry_errors)
         entrants = self._entrants(suite)
-        request = RunRequest(suite, entrants, self.options, journals, again.wanted, again.retry_errors, self._told)
-        return run_agents(request, on_progress)
+        return RunRequest(suite, entrants, self.options, *resume, self._told, shard, self._executor(), self._delivery())
+
+    @property
+    def on_executor(self) -> bool:
+        """Whether cases are asked by others than this process, many at the same time."""
+        return self._executor() is not None
+
+    def _executor(self) -> ExecutorChoice | None:
+        """Who runs it, if not this process: one that is named, or as many processes as were asked for."""
+        from searchmark.executors.choice import ProcessChoice, parse_executor
+
+        own = next((each.name for each in self.agents if not each.isolated), None)
+        named = self.placement.executor
+        if named is not None:
+            if own is not None:
+                raise UsageError(f"the agent {own!r} is an object of this process, which no executor can ask; put it into a module")
+            return parse_executor(named, foreign=not self.options.no_exec, network=self.options.network)
+        return ProcessChoice(self.options.jobs) if self.options.jobs > 1 and own is None else None
+
+    def _delivery(self) -> Delivery:
+        """How others come by what is searched here: what was named by its address is had from there everywhere."""
+        from searchmark.shipping.delivery import Delivery
+
+        known = {path: address for where in self._searched.values() for path, address in where.addresses().items()}
+        return Delivery(self.placement.ship, tuple(map(Path, self.placement.wheels)), known)
 
     @property
     def first_case(self) -> Case:
@@ -179,7 +223,8 @@ class Experiment:
 
         specs = {spec.name: spec for spec in self.agents}
         wanted = {label: (self._searched[label.agent], label.snapshot) for label in self.labels}
-        locations = {searched: locations_of(suite, *searched) for searched in dict.fromkeys(wanted.values())}
+        network = self.options.network
+        locations = {searched: locations_of(suite, *searched, network=network) for searched in dict.fromkeys(wanted.values())}
         return tuple(Entrant(specs[label.agent], locations[wanted[label]], label) for label in self.labels)
 
 

@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from searchmark.analysis.ann import AnnRecall
-from searchmark.analysis.drifts import Drift, drifts_of, not_compared
+from searchmark.analysis.drifts import Drift, drifts_of, latencies_not_compared, not_compared
 from searchmark.analysis.past import Fingerprints, PastRun
 from searchmark.analysis.similarity import Spread
 from searchmark.errors import UsageError
@@ -84,6 +84,18 @@ class TestReference:
         current = past_run(3, 0.7, latency_ms={"warm": latency(12)})
         found = {each.quantity: each.runs for each in drifts_of("bm25", current, past)}
         assert found == {"nDCG@10": by_values, "latency warm p50": by_times}
+
+    def test_times_are_never_of_another_host(self) -> None:
+        here, elsewhere = {"host": "ci-1"}, {"host": "ci-2"}
+        current = timed(3, 12, differs=here)
+        assert (
+            drifts_of("bm25", current, [timed(0, 5, differs=elsewhere), timed(1, 5, differs=here | {"machine": "2 cores"})]) == []
+        )
+        assert drift(current, [timed(0, 5, differs=elsewhere), timed(1, 10, differs=here)]).runs == ("e01",)
+        assert drift(current, [timed(0, 5)]).runs == ("e00",)  # what is not known is not different
+
+    def test_values_are_of_any_host(self) -> None:
+        assert drift(past_run(3, 0.7, {"host": "ci-1"}), [past_run(0, 0.8, {"host": "ci-2"})]).quantity == "nDCG@10"
 
     def test_a_renamed_suite_has_no_past(self) -> None:
         assert drifts_of("bm25", past_run(3, 0.7), [past_run(0, suite="old name")]) == []
@@ -345,3 +357,22 @@ def test_the_sentence_in_the_docs_is_what_is_said() -> None:
 def test_a_week_is_seven_days_to_the_second() -> None:
     past = [past_run(0, 0.8), past_run(1, 0.8, time=START - timedelta(seconds=1))]
     assert drift(past_run(7, 0.7, time=START + timedelta(days=7)), past).runs == ("e00",)
+
+
+class TestOtherHosts:
+    CURRENT = timed(3, 12, differs={"host": "ci-1"})
+
+    def test_are_named_where_no_latency_is_compared(self) -> None:
+        past = [timed(0, 5, differs={"host": "ci-2"}), timed(1, 5, differs={"host": "ci-3"})]
+        assert latencies_not_compared("bm25", self.CURRENT, past) == (
+            "latencies of bm25 are not compared with earlier runs: they were measured on ci-2, ci-3, this one on ci-1"
+        )
+
+    @pytest.mark.parametrize(
+        "past", [[], [timed(0, 5)], [timed(0, 5, differs={"host": "ci-2"}), timed(1, 5, differs={"host": "ci-1"})], [past_run(0)]]
+    )
+    def test_are_not_told_where_one_is_or_there_is_none(self, past: list[PastRun]) -> None:
+        assert latencies_not_compared("bm25", self.CURRENT, past) is None
+
+    def test_are_not_told_of_a_run_whose_host_is_not_known(self) -> None:
+        assert latencies_not_compared("bm25", timed(3, 12), [timed(0, 5, differs={"host": "ci-2"})]) is None

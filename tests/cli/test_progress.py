@@ -15,7 +15,7 @@ from searchmark.cli._heartbeat import ProgressLine, duration, heartbeat
 from searchmark.cli._output import remark
 from searchmark.cli.main import main
 from searchmark.records import RunLabel
-from searchmark.running.agent_run import Progress
+from searchmark.running.progress import Progress
 
 BM25, KEYWORD = RunLabel("bm25"), RunLabel("keyword")
 

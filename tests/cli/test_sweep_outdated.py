@@ -192,7 +192,7 @@ def test_rows_of_another_corpus_in_one_folder_are_run_again(shop, capsys):
 def test_rows_that_were_asked_otherwise_are_run_again(shop, capsys):
     printed = said(capsys, *HASHED, "--depth", "3", "--num-runs", "2")
     assert "2 finished rows are run again: num_runs was 1 and is 2; depth was 10 and is 3" in printed
-    assert "2 finished rows are run again: jobs was 1 and is 2" in said(capsys, *HASHED, "--jobs", "2")
+    assert "2 finished rows are run again: executor was this process and is process:2" in said(capsys, *HASHED, "--jobs", "2")
     assert "2 finished already" in said(capsys, *HASHED, "--max-failures", "3")
     Path("suite.json").write_text(Path("suite.json").read_text().replace('"d9"', '"d8"'))
     assert "2 finished already" in said(capsys, *HASHED)

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from itertools import cycle, repeat
+from itertools import chain, cycle, repeat
+from pathlib import Path
+from threading import Thread
+from time import thread_time
 from typing import Any
 
 import pytest
@@ -33,6 +36,7 @@ class Scripted(InProcessWorker):
 @pytest.fixture
 def worker(monkeypatch: pytest.MonkeyPatch) -> Scripted:
     monkeypatch.setattr(clock_check, "own_wait_for_core", lambda: 0)
+    monkeypatch.setattr(clock_check, "wait_for_core_of_other_threads", lambda: 0)
     return Scripted()
 
 
@@ -120,3 +124,43 @@ def test_our_own_part_of_a_preparation_is_much_only_in_a_history(
     check.begin(worker)
     worker.took_ns = (around + 1) * MS
     assert check.believes_preparation({"ns": MS, "around_ns": around * MS}, worker, location(tmp_path)) is believed
+
+
+def busy(seconds: float) -> None:
+    """Compute for so long, in a thread beside this one, as the one that looks ahead in a history does."""
+
+    def compute() -> None:
+        while thread_time() < seconds:
+            pass
+
+    thread = Thread(target=compute)
+    thread.start()
+    thread.join()
+
+
+@pytest.mark.parametrize("kind", ["search", "preparation"])
+def test_what_other_threads_of_ours_compute_keeps_us_from_seeing_an_answer_that_has_come(kind: str, worker: Scripted) -> None:
+    """Only one of them gets to run at a time, so that an answer may lie there unseen for as long as another one computes."""
+
+    def believed(check: ClockCheck) -> bool:
+        worker.took_ns = 301 * MS
+        if kind == "search":
+            return check.believes({"ns": MS}, worker, "query")
+        return check.believes_preparation({"ns": MS, "around_ns": 0}, worker, Commit("shop", Path("shop"), "c" * 40))
+
+    check = ClockCheck(ONE)
+    check.begin(worker)
+    busy(0.3)
+    assert believed(check)
+    assert not believed(check)  # it explains one wait, and no other
+
+
+def test_so_does_what_others_that_share_a_process_wait_for_a_core(worker: Scripted, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whoever of them holds the lock of the interpreter may wait for a core with it."""
+    waited = chain([0], repeat(300 * MS))
+    monkeypatch.setattr(clock_check, "wait_for_core_of_other_threads", lambda: next(waited))
+    check = ClockCheck(Load(10, workers=2))
+    check.begin(worker)
+    worker.took_ns = 301 * MS
+    assert check.believes({"ns": MS}, worker, "query")
+    assert not check.believes({"ns": MS}, worker, "query")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import socket
+
 from searchmark.running.environment import environment
 
 
@@ -10,3 +12,4 @@ def test_the_environment_names_versions_and_machine() -> None:
     assert found.packages["searchmark"]
     assert (found.cores or 0) >= 1
     assert (found.memory_bytes or 0) > 1 << 28
+    assert found.host == socket.gethostname()

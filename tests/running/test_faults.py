@@ -15,7 +15,8 @@ from searchmark.corpora.locations import Folder
 from searchmark.options.run_options import RunOptions
 from searchmark.records import Case, Judgment, Run, RunLabel, Suite
 from searchmark.running.entrant import Entrant
-from searchmark.running.runner import RunRequest, run_agents
+from searchmark.running.request import RunRequest
+from searchmark.running.runner import run_agents
 from searchmark.running.worker.process_tree import LINUX
 from tests.running.faulty import TRIGGER
 

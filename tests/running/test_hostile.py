@@ -107,6 +107,21 @@ def test_side_by_side_a_worker_that_cannot_start_leaves_the_work_to_the_others(p
     assert run(code, "--jobs", "3", expected=0)["counts"]["ok"] == 12
 
 
+def test_so_does_one_that_has_failed_often_before_the_others_are_ready(place: Path) -> None:
+    """Whoever has the lock is ready long after the others were told three times that they cannot have it."""
+    code = """
+def initialize(self, corpus):
+    try:
+        os.close(os.open('lock', os.O_CREAT | os.O_EXCL))
+    except FileExistsError:
+        os.write(os.open('refused', os.O_CREAT | os.O_APPEND | os.O_WRONLY), b'x')
+        raise
+    while not os.path.exists('refused') or os.path.getsize('refused') < 3: time.sleep(0.01)
+    time.sleep(1)
+def retrieve(self, query): return ['f1.txt']"""
+    assert run(code, "--jobs", "2", "--sample", "2", expected=0)["counts"]["ok"] == 2
+
+
 def test_files_of_the_working_directory_pass_for_no_module(place: Path) -> None:
     for name in ("json", "unicodedata", "numpy", "searchmark"):
         Path(f"{name}.py").write_text("open('owned', 'a').write(__name__)\nraise SystemExit(9)\n")

@@ -17,7 +17,8 @@ from searchmark.records import IndexBuild, RunLabel, SearchedRepository
 from searchmark.running.corpus_inspector import open_inspector
 from searchmark.running.entrant import Entrant
 from searchmark.running.plan import ordered
-from searchmark.running.runner import RunRequest, run_agents
+from searchmark.running.request import RunRequest
+from searchmark.running.runner import run_agents
 from searchmark.runs import load_run, save_run
 from tests.support.small_histories import FILE, git, write_history
 

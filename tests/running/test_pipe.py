@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import time
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -180,21 +181,24 @@ def test_an_unexpected_error_about_one_agent_fails_that_agent_only(
     assert (code, agents["mine"]["counts"]["ok"]) == (0, 12)
 
 
-@pytest.mark.parametrize("step", ["assembled", "index_build", "environment"])
+# What is known of a run is put together when it begins, too: that of both agents is looked at first.
+@pytest.mark.parametrize(
+    ("module", "step", "first"),
+    [("agent_record", "assembled", 1), ("machine_parts", "index_build", 3), ("agent_record", "vectors", 3)],
+)
 def test_a_run_that_cannot_be_put_together_fails_alone(
-    step: str, workplace: Path, capsys: Any, monkeypatch: pytest.MonkeyPatch
+    module: str, step: str, first: int, workplace: Path, capsys: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from searchmark.running import agent_run
-
-    work, calls = getattr(agent_run, step), []
+    home = import_module(f"searchmark.running.{module}")
+    work, calls = getattr(home, step), []
 
     def broken_once(*arguments: Any) -> Any:
         calls.append(step)
-        if len(calls) == 1:
+        if len(calls) == first:
             raise TypeError("that is not a number")
         return work(*arguments)
 
-    monkeypatch.setattr(agent_run, step, broken_once)
+    monkeypatch.setattr(home, step, broken_once)
     code, agents = compared("Forger")
     assert (code, agents["mine"]["status"], agents["bm25"]["status"]) == (2, "failed", "ok")
 

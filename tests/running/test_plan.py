@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -10,7 +11,8 @@ from searchmark.corpora.locations import Folder
 from searchmark.errors import NothingEvaluated, UsageError
 from searchmark.options.experiment_options import CaseSelection
 from searchmark.records import Case, Suite
-from searchmark.running.plan import blocks, ordered, parse_shard, selected, turns
+from searchmark.running.plan import blocks, ordered, planned, selected, turns
+from searchmark.running.shards import parse_shard
 
 HERE = Folder("here", Path("/somewhere"))
 
@@ -71,6 +73,14 @@ def test_cases_can_be_named() -> None:
     assert selected(suite(), CaseSelection(), 0, frozenset({"c3", "c5"})).table.ids == ("c3", "c5")
 
 
+def test_what_failed_in_a_shard_or_a_sample_is_not_cut_again() -> None:
+    chosen = CaseSelection(sample=20, shard="2/4", last_failed=True)
+    part = selected(suite(), chosen, 0)
+    failed = frozenset(part.table.ids[1:3])
+    assert selected(suite(), chosen, 0, failed).table.ids == part.table.ids[1:3]
+    assert planned(suite(), chosen, 0, failed)[1] is None
+
+
 def test_a_sample_has_the_size_and_depends_on_the_seed() -> None:
     samples = [selected(suite(), CaseSelection(sample=7), seed).table.ids for seed in (0, 0, 1)]
     assert len(samples[0]) == 7
@@ -120,4 +130,17 @@ def test_agents_take_turns_and_each_comes_first() -> None:
 def test_blocks_cover_all_steps_in_order() -> None:
     steps = ordered(suite(), dict.fromkeys(suite().table.ids, HERE), 0)
     assert [len(block) for block in blocks(steps, 25)] == [25, 15]
-    assert [step for block in blocks(steps, 25) for step in block] == steps
+    assert [step for block in blocks(steps, 25) for step in block] == list(steps)
+
+
+def test_steps_are_made_when_they_are_looked_at_and_are_the_same_each_time() -> None:
+    steps = ordered(suite(), dict.fromkeys(suite().table.ids, HERE), 0)
+    assert [steps[place] for place in range(len(steps))] == list(steps) == [*steps[:7], *steps[7:]]
+    assert steps[-1] == list(steps)[-1]
+    with pytest.raises(IndexError):
+        steps[len(steps)]
+
+
+def test_equal_locations_are_one_even_if_each_case_has_its_own_object() -> None:
+    one, own = HERE, {case: replace(HERE) for case in suite().table.ids}
+    assert list(ordered(suite(), own, 0)) == list(ordered(suite(), dict.fromkeys(own, one), 0))

@@ -91,7 +91,7 @@ def test_what_is_not_a_part_of_one_run_is_refused() -> None:
     one, other = part(0, 1), part(2, 3)
     with pytest.raises(UsageError, match="runs of different agents or snapshots, not parts of one: bm25@parent, bm25@head"):
         joined([one, replace(other, label=RunLabel("bm25", "head"))])
-    with pytest.raises(Incomparable, match="they differ in version of Searchmark, options"):
+    with pytest.raises(Incomparable, match=r"they differ in version of Searchmark \(1.0 and 2.0\), options \(depth\)"):
         joined([one, replace(other, provenance=replace(other.provenance, version="2.0", options={"depth": 20}))])
     with pytest.raises(Incomparable, match="they differ in agent"):
         joined([one, replace(other, provenance=replace(other.provenance, agent=replace(BM25, code="changed")))])

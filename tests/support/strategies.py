@@ -19,6 +19,7 @@ from searchmark.records import (
     RunLabel,
     RunPart,
     SearchedRepository,
+    ShardIdentity,
     SuiteIdentity,
     TrustEvent,
     joined_provenance,
@@ -98,6 +99,7 @@ details = st.builds(
     said=st.none() | st.dictionaries(words, st.integers(), max_size=2),
 )
 digests = st.none() | words
+places = st.integers(0, 8)
 moments = st.none() | st.datetimes(timezones=st.just(UTC))
 _provenance = st.builds(
     Provenance,
@@ -106,6 +108,14 @@ _provenance = st.builds(
     ended=moments,
     version=digests,
     suite=st.none() | st.builds(SuiteIdentity, words, digests, digests, digests),
+    shard=st.none()
+    | st.builds(
+        ShardIdentity,
+        places.map(lambda place: place + 1),
+        st.just(9),
+        places,
+        st.lists(st.tuples(places, places), max_size=2).map(tuple),
+    ),
     agent=st.none()
     | st.builds(AgentIdentity, words, st.dictionaries(words, plain_values, max_size=2), digests, isolated=st.booleans()),
     options=st.dictionaries(words, plain_values, max_size=2),

@@ -14,7 +14,7 @@ import pytest
 
 from searchmark import Case, Judgment, Run, Suite
 from searchmark.errors import NothingEvaluated
-from searchmark.records import Answer, AnswerDetails, Hit, IndexBuild, Provenance, VectorStatistics
+from searchmark.records import Answer, AnswerDetails, Environment, Hit, IndexBuild, Provenance, VectorStatistics
 from searchmark.reports.page.figures import labels
 from searchmark.sweeps.frontiers import beaten_by_none
 from searchmark.sweeps.grid import grid_of
@@ -40,6 +40,8 @@ def run(
     hour: int = 12,
     warm: tuple[float, ...] = (),
     vectors: VectorStatistics | None = None,
+    host: str | None = None,
+    workers: int = 1,
 ) -> Run:
     """One that loses the target of the first cases, takes so long, and ranks some cases in another order.
 
@@ -55,7 +57,9 @@ def run(
     details = tuple(AnswerDetails(cold_ms=(5.0,), warm_ms=(3.0, 3.0), index_cold_ms=each, **told) for each in times)
     started = datetime(2026, 3, 1, hour, tzinfo=UTC)
     provenance = Provenance(started=started, ended=started + timedelta(minutes=5), index=IndexBuild(seconds=1.5, bytes=size))
-    provenance = replace(provenance, vectors=() if vectors is None else (vectors,))
+    environment = Environment("3.12", "Linux", host=host)
+    known = () if vectors is None else (vectors,)
+    provenance = replace(provenance, vectors=known, environment=environment, workers=workers)
     return replace(Run.from_answers(name, answers), details=details, provenance=provenance)
 
 
@@ -89,6 +93,50 @@ def test_the_sentence_names_the_cheapest_setting_that_loses_less_than_the_margin
     assert "after Holm's correction for 3 settings" in sweep.sentence
     assert "only the quality is a claim" in sweep.sentence
     assert [row.on_frontier for row in sweep.rows] == [False, True, True, True]
+
+
+class TestHosts:
+    BETTER = ({"lost": 60, "index_ms": 0.1}, {"lost": 0, "index_ms": 0.5, "size": 300}, {"lost": 0, "index_ms": 1.0})
+    REFUSED = "latencies are not compared: exact was measured on ci-1 and hnsw ef_search=10 on ci-2 (4 runs on 2 hosts)"
+
+    def of(self, baseline: str | None, others: str | None) -> Sweep:
+        runs = [{"lost": 0, "index_ms": 4.0, "host": baseline}, *({**each, "host": others} for each in self.BETTER)]
+        return swept(FOUR, runs)
+
+    def test_rows_of_different_hosts_are_not_decided_by_their_times(self):
+        sweep = self.of("ci-1", "ci-2")
+        assert sweep.sentence == (
+            f"Which setting is cheapest is not decided: {self.REFUSED}. "
+            "Shown to lose less than 0.02 nDCG@10 against exact: hnsw ef_search=40, hnsw ef_search=160."
+        )
+        assert (sweep.cheapest, sweep.not_compared) == (None, self.REFUSED)
+        assert {(row.on_frontier, row.on_quality_frontier) for row in sweep.rows} == {(None, None)}
+        assert f"{self.REFUSED}; --fresh measures all again, on one host" in sweep.notes
+
+    def test_quality_is_shown_as_ever(self):
+        here, apart = self.of("ci-1", "ci-1"), self.of("ci-1", "ci-2")
+        assert [row.against_baseline for row in here.rows] == [row.against_baseline for row in apart.rows]
+        assert [row.measures for row in here.rows] == [row.measures for row in apart.rows]
+
+    @pytest.mark.parametrize("hosts", [("ci-1", "ci-1"), (None, None), ("ci-1", None)])
+    def test_one_host_or_an_unknown_one_is_decided(self, hosts: tuple[str | None, str | None]):
+        assert self.of(*hosts).cheapest == "hnsw ef_search=40"
+
+    def test_every_format_names_the_host_of_each_row_and_decides_nothing(self):
+        sweep = self.of("ci-1", "ci-2")
+        for said in (to_text(sweep), to_markdown(sweep), "".join(to_html(sweep))):
+            assert "Which setting is cheapest is not decided" in said
+            assert "frontier of recall" not in said
+            assert "ci-2" in said
+        assert [row["hosts"] for row in csv.DictReader(io.StringIO(to_csv(sweep)))] == ["ci-1", "ci-2", "ci-2", "ci-2"]
+        assert json.loads(to_json(sweep))["not_compared"] == self.REFUSED
+
+
+@pytest.mark.parametrize(("workers", "told"), [(4, True), (2, False)])
+def test_rows_of_other_numbers_of_workers_are_noted(workers: int, told: bool):
+    runs = [{"lost": 0, "index_ms": 1.0, "workers": each} for each in (2, 2, workers, 2)]
+    note = "rows were measured by 2 to 4 workers at a time: times may not be comparable; --fresh measures all again"
+    assert (note in swept(FOUR, runs).notes) is told
 
 
 def test_of_equally_fast_settings_the_smaller_one_is_cheaper():

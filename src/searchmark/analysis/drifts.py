@@ -10,9 +10,12 @@ from statistics import fmean, median
 from typing import Literal
 
 from searchmark.analysis.causes import QUALITY, SCORES, SPEED, VECTORS, cause_words, causes, system_of
+from searchmark.analysis.hosts import HOSTS_NAMED
 from searchmark.analysis.noise import SMALLEST_EFFECT, Band, band_around
 from searchmark.analysis.past import PastRun, are_one, by_entry, distinct, meaning_of, oldest_first
 from searchmark.options.drift_options import DRIFT_LIMIT
+from searchmark.records import host_names
+from searchmark.records.shown import listed
 
 WINDOW = timedelta(days=7)
 _ROUNDING = 1e-9  # 0.95 is not further than 5 % from 1
@@ -102,6 +105,23 @@ def not_compared(run: str, current: PastRun, past: Sequence[PastRun]) -> str | N
     return f"{run} is not compared with earlier runs: they were asked other queries"
 
 
+def latencies_not_compared(run: str, current: PastRun, past: Sequence[PastRun]) -> str | None:
+    """Why no drift of its latencies could be found, in a sentence: every earlier run that has some was measured on another host."""
+    here = current.fingerprints.measured_on
+    others = [each for each in _comparable(current, past) if each.latency_ms] if current.trusted and current.latency_ms else []
+    if here is None or not others or any(_on_one_host(each, current) for each in others):
+        return None
+    names = host_names(host for each in (*others, current) if (host := each.fingerprints.measured_on) is not None)
+    before = listed([name for host, name in names.items() if host != here], HOSTS_NAMED)
+    return f"latencies of {run} are not compared with earlier runs: they were measured on {before}, this one on {names[here]}"
+
+
+def _on_one_host(one: PastRun, other: PastRun) -> bool:
+    """What is not known is not different."""
+    first, second = one.fingerprints.measured_on, other.fingerprints.measured_on
+    return first is None or second is None or first == second
+
+
 def _before(current: PastRun, past: Sequence[PastRun]) -> list[PastRun]:
     """The earlier runs of the same agent at the same snapshot, the oldest first; those of its own entry are not earlier."""
     known = [each for each in past if each.series == current.series and each.entry != current.entry]
@@ -173,19 +193,23 @@ class _Moved:
     """One number of a run, held against those before; ``reference`` are the runs that ``before`` is the median of.
 
     Like is held against like where the last seven days have it: values against those by the same judgments, times against
-    those on the same machine. ``band`` is the noise around what was before, None where too little is known of it.
+    those on the same machine. Times of another host are no reference at all. ``band`` is the noise around what was before, None
+    where too little is known of it.
     """
 
     def __init__(
         self, quantity: _DriftingNumber, now: float, current: PastRun, earlier: Sequence[tuple[PastRun, _Numbers]]
     ) -> None:
         self.quantity, self.now, self.current = quantity, now, current
-        known = [(run, numbers[quantity]) for run, numbers in earlier if quantity in numbers]
+        known = [(run, numbers[quantity]) for run, numbers in earlier if quantity in numbers and self._may_be_held_against(run)]
         self._like = [(run, value) for run, value in known if self._is_like(run)]
         reference = self._recent(self._like) or self._recent(known) or known[-1:]
         self.reference = tuple(run for run, _ in reference)
         self.left_others_out = len(reference) < len(self._recent(known))
         self.before = median(value for _, value in reference) if reference else now
+
+    def _may_be_held_against(self, run: PastRun) -> bool:
+        return "machine" not in self.quantity.parts or _on_one_host(run, self.current)
 
     def _is_like(self, run: PastRun) -> bool:
         decisive = [part for part in _LIKE if part in self.quantity.parts]

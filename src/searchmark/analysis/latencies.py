@@ -6,6 +6,8 @@ time that they took, or with the deadline if they had to be ended.
 
 ``index_only`` is what an index alone took, without the embedding of the query: of the repeats where any has such a time, since
 they are more and the machine is warm, or else of the first searches; ``of`` says which. A search that failed has none.
+
+A percentile is of searches on one host: a run that was measured on several has none as a whole.
 """
 
 from __future__ import annotations
@@ -16,6 +18,7 @@ from typing import Literal
 
 import numpy as np
 
+from searchmark.analysis.hosts import on_several_hosts
 from searchmark.records import AnswerDetails, Run
 
 DEFINITION = "nearest rank"
@@ -40,8 +43,11 @@ class Latency:
 
 
 def latencies_of(run: Run) -> dict[str, Latency]:
-    """``cold``: the first search of each case after a reset; ``warm``: the repeats; ``first_hit``, ``index_only``: where known."""
-    return latencies_in(run.details or ())
+    """``cold``: the first search of each case after a reset; ``warm``: the repeats; ``first_hit``, ``index_only``: where known.
+
+    Nothing of a run that was measured on several hosts; `host_times` has those of each.
+    """
+    return {} if on_several_hosts(run) else latencies_in(run.details or ())
 
 
 def latencies_in(details: Iterable[AnswerDetails]) -> dict[str, Latency]:

@@ -13,7 +13,7 @@ from searchmark.analysis.scores import Summary
 from searchmark.analysis.similarity import Spread
 from searchmark.errors import UsageError
 from searchmark.measures.grammar import AnyMeasure, parse_measure
-from searchmark.records import VectorStatistics
+from searchmark.records import Host, VectorStatistics
 
 OF_THE_SUITE = ("queries", "judgments", "corpus")
 # Within this time, an imported run with the answers of the one before is that run once more: a job that was tried again. A
@@ -26,7 +26,8 @@ class Fingerprints:
     """What could explain that two runs differ; None where it is not known.
 
     ``code`` and ``options`` are of the agent, both digests; so are ``corpus``, ``queries``, ``judgments``, ``asking`` (how
-    cases were asked: depth, time limit and so on) and ``packages`` (versions of Python and of what is installed).
+    cases were asked: depth, time limit and so on) and ``packages`` (versions of Python and of what is installed). ``machine`` is
+    its hardware, ``host`` its name.
     """
 
     model: str | None = None
@@ -42,6 +43,12 @@ class Fingerprints:
     version: str | None = None
     packages: str | None = None
     machine: str | None = None
+    host: str | None = None
+
+    @property
+    def measured_on(self) -> Host | None:
+        """The host, as runs know it; None where its name is not known."""
+        return None if self.host is None else Host(self.host, self.machine)
 
     @property
     def known(self) -> bool:

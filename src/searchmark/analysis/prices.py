@@ -1,7 +1,8 @@
 """What an answer takes in time, memory, disk, money and tokens: what decisions weigh against quality.
 
 Like is compared with like: first searches with first searches, repeats with repeats. The first search of a query comes
-first, since the repeat of a query may come from a cache. Tokens are compared where one counter has counted both.
+first, since the repeat of a query may come from a cache. Tokens are compared where one counter has counted both, and
+latencies where one host has measured both.
 """
 
 from __future__ import annotations
@@ -9,9 +10,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from math import fsum
 
+from searchmark.analysis.hosts import runs_not_compared
 from searchmark.analysis.latencies import Latency, latencies_of
 from searchmark.analysis.usage import UNNAMED, counter_of
-from searchmark.records import AnswerDetails, Run
+from searchmark.records import AnswerDetails, Run, display_names
 from searchmark.records.shown import counted
 
 MEGABYTE = 1e6
@@ -33,6 +35,11 @@ def price_sentences(baseline: Run, candidate: Run) -> list[str]:
 
 
 def _latencies(baseline: Run, candidate: Run) -> Iterator[str]:
+    names = display_names([baseline.label, candidate.label])
+    refused = runs_not_compared(dict(zip(names, (baseline, candidate), strict=True)))
+    if refused is not None:
+        yield refused
+        return
     before, after = latencies_of(baseline), latencies_of(candidate)
     for kind, name in _SEARCHES.items():
         if kind in before and kind in after and before[kind].of == after[kind].of:

@@ -7,11 +7,12 @@ Percentiles are nearest ranks, as those of latency.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from math import fsum
 
 import numpy as np
 
+from searchmark.analysis.hosts import on_several_hosts
 from searchmark.analysis.latencies import Latency, summary_of
 from searchmark.records import NOT_RUN, AnswerDetails, Run
 
@@ -55,8 +56,9 @@ NOTHING_STATED = UsageSummary()
 
 
 def usage_of(run: Run) -> UsageSummary:
-    """What is stated of the searches of a run that took place."""
-    return usage_in(asked(run))
+    """What is stated of the searches of a run that took place; times only if one host has measured them all."""
+    found = usage_in(asked(run))
+    return replace(found, waited_ms=None, start_ms=None, cold_less={}) if on_several_hosts(run) else found
 
 
 def asked(run: Run) -> list[AnswerDetails]:
@@ -66,9 +68,13 @@ def asked(run: Run) -> list[AnswerDetails]:
 
 def usage_in(details: Sequence[AnswerDetails]) -> UsageSummary:
     """The same of some answers."""
+    counts = replace(times_in(details), tokens=tokens_in(details))
+    return replace(counts, retries=_stated([each.retries for each in details]))
+
+
+def times_in(details: Sequence[AnswerDetails]) -> UsageSummary:
+    """What is stated of their times alone."""
     return UsageSummary(
-        tokens=tokens_in(details),
-        retries=_stated([each.retries for each in details]),
         waited_ms=_stated([SUBTRACTED["waits"](each) for each in details]),
         start_ms=_stated([SUBTRACTED["process_start"](each) for each in details]),
         cold_less={name: left for name, part in SUBTRACTED.items() if (left := _cold_less(details, part)) is not None},

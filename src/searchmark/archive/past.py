@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 
-from searchmark.analysis.drifts import drifts_of, not_compared
+from searchmark.analysis.drifts import drifts_of, latencies_not_compared, not_compared
 from searchmark.analysis.past import PastRun, are_one
 from searchmark.analysis.trends import Trend, trends_of
 from searchmark.archive.entries import new_entry
@@ -35,7 +35,8 @@ def with_history(
     current = past_runs(new_entry(report, now).id, now, report)
     past = list(_earlier(current, archive, report, now, warn))
     named = list(_one_per_series(zip(report.agents, current, strict=True)))
-    apart = (sentence for name, run in named if (sentence := not_compared(name, run, past)) is not None)
+    checks = (not_compared, latencies_not_compared)
+    apart = (sentence for name, run in named for check in checks if (sentence := check(name, run, past)) is not None)
     return replace(
         report,
         trends=tuple(_still_followed(current, past)),

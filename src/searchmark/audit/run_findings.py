@@ -8,6 +8,7 @@ from itertools import combinations
 
 from searchmark.analysis.comparison import Pair
 from searchmark.analysis.failure_kinds import failure_kinds
+from searchmark.analysis.hosts import UNKNOWN_HOST, on_several_hosts, rows_by_host, runs_not_compared
 from searchmark.analysis.latencies import latencies_of
 from searchmark.analysis.scores import Scores
 from searchmark.audit.usage_findings import usage_findings
@@ -17,7 +18,7 @@ from searchmark.corpora.corpus import Survey
 from searchmark.errors import shortened
 from searchmark.findings import Finding, finding
 from searchmark.findings.sentences import counted
-from searchmark.records import AnswerDetails, CandidateKinds, Run
+from searchmark.records import AnswerDetails, CandidateKinds, Run, host_names
 
 LONGEST_REASON = 240
 
@@ -61,9 +62,26 @@ def _condition_findings(run: Run) -> Iterator[Finding]:
         yield finding("limited-candidates", _searched_files(provenance.candidates))
     if provenance.workers > 1:
         yield finding("parallel-workers", f"latencies were measured under load: {provenance.workers} workers in parallel")
+    if on_several_hosts(run):
+        yield finding("several-hosts", _hosts_and_shares(run))
     for event in provenance.trust:
         if not event.spoils:
             yield finding(event.kind.replace("_", "-"), event.message)
+
+
+def _hosts_and_shares(run: Run) -> str:
+    names, rows = host_names(run.provenance.hosts), rows_by_host(run)
+    answered = sum(map(len, rows.values()))
+    shares = [f"{names[host] if host else UNKNOWN_HOST} {len(of_host) / answered:.0%}" for host, of_host in rows.items()]
+    told = ", ".join(shares).replace("%", " %")
+    return f"measured on {len(names)} hosts, so that latencies are not pooled; cases of each: {told}"
+
+
+def host_findings(runs: Mapping[str, Run]) -> Iterator[Finding]:
+    """That latencies of several runs are not compared, since they are of different hosts."""
+    refused = runs_not_compared(runs)
+    if refused is not None:
+        yield finding("latencies-not-compared", refused)
 
 
 LONGEST_CHOICE = 300
@@ -87,8 +105,12 @@ def noise_findings(runs: Mapping[str, Run], means: Mapping[str, Mapping[str, flo
         values = [f"{measure} {abs(one - two):.4f}" for measure, one, two in pairs if one is not None and two is not None]
         shared = [kind for kind in first if kind in second and first[kind].p50]
         times = [f"{kind} p50 {abs(second[kind].p50 / first[kind].p50 - 1):.1%}" for kind in shared]
-        differ = f"the means differ by {', '.join(values)}; the times by {', '.join(times) or 'nothing'}"
+        differ = f"the means differ by {', '.join(values)}; {_times_words(times, {name: runs[name], again: runs[again]})}"
         yield finding("noise-floor", f"noise floor, {name} asked twice: {differ}")
+
+
+def _times_words(times: Sequence[str], runs: Mapping[str, Run]) -> str:
+    return runs_not_compared(runs) or f"the times by {', '.join(times) or 'nothing'}"
 
 
 def depth_findings(scores: Scores) -> Iterator[Finding]:

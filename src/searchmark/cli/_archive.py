@@ -17,7 +17,7 @@ from searchmark.config import Config
 from searchmark.corpora.case_locations import Where, snapshots_of
 from searchmark.errors import UsageError
 from searchmark.files.our_folder import refuse_leading_out
-from searchmark.history.sources import parse_repository
+from searchmark.options.addresses import is_address
 from searchmark.options.archive_options import ARCHIVE_FOLDER, ArchiveFolder, ArchiveOptions
 from searchmark.options.drift_options import DriftOptions
 from searchmark.options.experiment_options import OUR_FOLDER
@@ -102,10 +102,9 @@ def refuse_searched(folder: Path, suite: Suite, where: Where) -> None:
 def searched_paths(suite: Suite, where: Where) -> Iterator[Path]:
     """What is named to be searched as it lies there; of a commit nothing is that has no name in it."""
     if where.corpus is not None:
-        yield Path(where.corpus)
+        yield from () if is_address(where.corpus) else (Path(where.corpus),)
     elif {*snapshots_of(suite, where)} & {None, WORK_TREE}:
-        named = [parse_repository(text).path for text in where.repositories]
-        yield from map(Path, named or filter(None, [where.repository_path]))
+        yield from (Path(source.path) for source in where.named if source.address is None)
 
 
 def archived(report: Report, runs: Sequence[Run], used: ArchiveInUse | None) -> Report:

@@ -11,6 +11,7 @@ from searchmark.cli._options import WHAT_TO_SEARCH, Command, Given, config_optio
 from searchmark.config import Config
 from searchmark.corpora.case_locations import Where
 from searchmark.corpora.corpus import Corpus, Survey, corpus_of, opened
+from searchmark.corpora.downloads import downloaded, is_address
 from searchmark.errors import UsageError
 from searchmark.options.corpus_choice import CorpusChoice, FileChoice
 from searchmark.options.field_names import FieldNames
@@ -36,9 +37,15 @@ def chosen(choice: ChoiceT, files: Given[FileChoice], config: Config, never: Ite
     return replace(choice, files=files.over(config.corpus.files), never=not_searched)
 
 
-def with_corpus_of(setup: SuiteSetup, config: Config, choice: ChoiceT) -> ChoiceT:
-    """The choice with the corpus of the config or else of the suite's header, where the command line names none."""
+def with_corpus_of(setup: SuiteSetup, config: Config, choice: ChoiceT, *, network: bool | None = None) -> ChoiceT:
+    """The choice with the corpus of the config or else of the suite's header, where the command line names none.
+
+    One that is an address is downloaded now, if there may be ``network``: unless that is said, the config decides. It stays an
+    address, so that another machine can do the same.
+    """
     named = choice.corpus or config.corpus.path or (None if setup.corpus is None else str(setup.corpus))
+    if named is not None and is_address(named):
+        downloaded(named, network=config.evaluation.network if network is None else network)
     return replace(choice, corpus=named)
 
 

@@ -13,7 +13,7 @@ from searchmark.errors import EXIT_INTERRUPTED, EXIT_OK, EXIT_UNTRUSTED, Searchm
 
 if TYPE_CHECKING:
     from searchmark.experiments import Experiment
-    from searchmark.running.runner import Ran
+    from searchmark.running.request import Ran
 
 HITS_SHOWN = 10
 NOT_ISOLATED = "the agent runs in this process: it is not isolated, has no time limit, and sees every environment variable"

@@ -1,4 +1,4 @@
-"""``--fetch``: what a shallow clone lacks comes over the network only if that is asked for."""
+"""What comes over the network before anything is searched: repositories by address, and with ``--fetch`` what a clone lacks."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from searchmark.cli._options import Command, option
 from searchmark.cli._output import remark
 from searchmark.errors import UsageError
+from searchmark.history.sources import RepositorySource
 
 
 def fetch_option(section: str) -> Callable[[Command], Command]:
@@ -26,3 +27,15 @@ def fetch_rest(wanted: bool, repositories: Sequence[str], *, offline: bool) -> N
     for path in dict.fromkeys(repositories):
         if complete(path):
             remark(f"fetched: the rest of {path}")
+
+
+def brought_here(sources: Sequence[RepositorySource], *, network: bool) -> list[RepositorySource]:
+    """The repositories as folders of this machine. A clone may take minutes, so it is said before."""
+    if not any(source.address for source in sources):
+        return list(sources)
+    from searchmark.history.clones import is_here, resolved
+
+    for source in sources:
+        if source.address is not None and network and not is_here(source.address):
+            remark(f"fetching: {source.address}")
+    return [resolved(source, network=network) for source in sources]

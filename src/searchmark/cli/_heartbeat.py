@@ -12,7 +12,7 @@ from searchmark.cli._output import remark
 from searchmark.records import RunLabel, display_names
 
 if TYPE_CHECKING:
-    from searchmark.running.agent_run import Progress
+    from searchmark.running.progress import Progress
 
 EVERY = 10.0  # seconds
 MINUTE = 60

@@ -13,7 +13,7 @@ from click.core import ParameterSource
 
 from searchmark.cli._corpus import chosen, corpus_options, with_corpus_of
 from searchmark.cli._database import dsn_option
-from searchmark.cli._fetching import fetch_option, fetch_rest
+from searchmark.cli._fetching import brought_here, fetch_option, fetch_rest
 from searchmark.cli._options import (
     HOW_TO_RUN,
     OUTPUT,
@@ -32,17 +32,17 @@ from searchmark.cli._progress import progress_bars, resumable
 from searchmark.config import Config
 from searchmark.corpora.case_locations import Where
 from searchmark.errors import UsageError
-from searchmark.history.sources import parse_repository
 from searchmark.options.corpus_choice import FileChoice
 from searchmark.options.experiment_options import CaseSelection, Resumption
 from searchmark.options.option import option_fields
+from searchmark.options.placement import Placement
 from searchmark.options.run_options import RunOptions
 from searchmark.records import Suite, display_names
 
 if TYPE_CHECKING:
     from searchmark.agents.agent import AgentSpec
     from searchmark.experiments import Experiment
-    from searchmark.running.runner import Ran
+    from searchmark.running.request import Ran
     from searchmark.suites.native import SuiteSetup
 
 
@@ -54,6 +54,8 @@ class LiveOptions:
     chosen_files: Given[FileChoice]
     cases: CaseSelection
     given: Given[RunOptions]
+    placement: Placement
+    dry_run: bool
     resumption: Resumption
     save_run: str | None = None
     pass_env: tuple[str, ...] = ()
@@ -78,12 +80,12 @@ class LiveOptions:
         """What was asked for, as the library takes it; ``told`` are the files that tell the answers, that of the suite first."""
         from searchmark.experiments import Experiment
 
-        where = _in_history_of(config, self.searched(config, told))
-        options = self.options(config)
-        named = [parse_repository(text).path for text in self.where.repositories]
-        fetch_rest(self.fetch, named or [path for path in (where.repository_path,) if path], offline=not options.network)
+        where, options = self.searched(config, told), self.options(config)
+        here = brought_here(where.named if where.corpus is None else [], network=options.network)
+        where = _in_history_of(config, where)
+        fetch_rest(self.fetch, [source.path for source in here], offline=not options.network)
         hidden = tuple(Path(path).absolute() for path in (*told, self.save_run) if path is not None)
-        return Experiment(suite, agents, where, self.cases, options, self.resumption, repeats, hidden)
+        return Experiment(suite, agents, where, self.cases, options, self.resumption, repeats, hidden, self.placement)
 
 
 def live_options(command: Callable[..., Any]) -> Callable[..., Any]:
@@ -102,6 +104,13 @@ def live_options(command: Callable[..., Any]) -> Callable[..., Any]:
         dsn_option(WHAT_TO_SEARCH),
         option_group(CaseSelection, "cases", WHICH_CASES),
         config_options(RunOptions, "given", HOW_TO_RUN, "evaluation"),
+        option_group(Placement, "placement", HOW_TO_RUN),
+        option(
+            HOW_TO_RUN,
+            "--dry-run",
+            is_flag=True,
+            help="Ask each agent a few cases, say how much there is to do, where, and how long it may take; save nothing.",
+        ),
         option(
             HOW_TO_RUN,
             "--pass-env",
@@ -121,8 +130,8 @@ def case_filter(command: Callable[..., Any]) -> Callable[..., Any]:
 
 def refuse_live_options() -> None:
     """A saved run is not run again, so options about running would be ignored. What the environment says is no request."""
-    names = {each.name for group in (Where, RunOptions, Resumption) for each in option_fields(group)}
-    asked = names - {"corpus", "mapping"} | {"last_failed", "save_run", "pass_env", "fetch", "dsn", "mode", "modes"}
+    names = {each.name for group in (Where, RunOptions, Placement, Resumption) for each in option_fields(group)}
+    asked = names - {"corpus", "mapping"} | {"last_failed", "save_run", "pass_env", "dry_run", "fetch", "dsn", "mode", "modes"}
     if is_given("sample", (ParameterSource.COMMANDLINE,)):
         asked -= {"seed"}  # which cases are drawn
     given = [
@@ -207,7 +216,8 @@ def _allowed(spec: AgentSpec, config: Config, live: LiveOptions) -> AgentSpec:
 def with_corpus(live: LiveOptions, setup: SuiteSetup, config: Config) -> LiveOptions:
     """The options with the corpus of the config or of the suite's header, where the command line names nothing to search."""
     elsewhere = live.where.repositories or live.where.snapshots
-    return live if elsewhere else replace(live, where=with_corpus_of(setup, config, live.where))
+    network = live.options(config).network
+    return live if elsewhere else replace(live, where=with_corpus_of(setup, config, live.where, network=network))
 
 
 def _in_history_of(config: Config, where: Where) -> Where:
@@ -229,7 +239,7 @@ def run_shown(experiment: Experiment, save_run: str | None) -> Ran:
         remark("nothing to resume: no answers are saved yet, so this starts with the first case")
     detail(f"searched: {_searched(experiment.where)}")
     detail(f"asked: {', '.join(display_names(experiment.labels))}; searches per case: {experiment.options.num_runs}")
-    with progress_bars(experiment.labels) as report, resumable(resumed=resumed):
+    with progress_bars(experiment.labels, together=experiment.on_executor) as report, resumable(resumed=resumed):
         ran = experiment.run(report)
     if save_run is not None:
         lost: list[str] = []

@@ -13,10 +13,13 @@ from searchmark.cli._colour import is_live
 from searchmark.cli._heartbeat import ProgressLine, heartbeat
 from searchmark.cli._output import harmless
 from searchmark.cli._verbosity import Verbosity, verbosity
+from searchmark.errors import shortened
 from searchmark.records import RunLabel, display_names
 
 if TYPE_CHECKING:
-    from searchmark.running.agent_run import Progress
+    from searchmark.running.progress import Progress
+
+LONGEST_NAME = 60
 
 
 @contextmanager
@@ -30,8 +33,11 @@ def resumable(*, resumed: bool) -> Iterator[None]:
 
 
 @contextmanager
-def progress_bars(labels: Sequence[RunLabel]) -> Iterator[Callable[[Progress], None]]:
-    """Bars with rate, failures and time left on a terminal, else a line every ten seconds; neither if the user wants quiet."""
+def progress_bars(labels: Sequence[RunLabel], *, together: bool = False) -> Iterator[Callable[[Progress], None]]:
+    """Bars with rate, failures and time left on a terminal, else a line every ten seconds; neither if the user wants quiet.
+
+    ``together``: one bar over all runs, where their cases are asked at the same time.
+    """
     if not sys.stderr or verbosity() is Verbosity.QUIET:
         yield lambda _: None
         return
@@ -52,18 +58,23 @@ def progress_bars(labels: Sequence[RunLabel]) -> Iterator[Callable[[Progress], N
         TimeRemainingColumn(),
     )
     with Bars(*columns, console=Console(stderr=True), transient=True) as bars:
-        named = zip(labels, display_names(labels), strict=True)
-        tasks = {label: bars.add_task(harmless(name), total=None, rate="", failed="") for label, name in named}
+        names = [", ".join(display_names(labels))] * len(labels) if together else display_names(labels)
+        rows = {name: bars.add_task(harmless(shortened(name, LONGEST_NAME)), total=None, rate="", failed="") for name in names}
+        tasks = {label: rows[name] for label, name in zip(labels, names, strict=True)}
+        latest: dict[RunLabel, Progress] = {}
 
         def report(progress: Progress) -> None:
             task = tasks[progress.label]
+            latest[progress.label] = progress
+            shown = [each for label, each in latest.items() if tasks[label] == task]
+            failed = sum(each.failed for each in shown)
             speed = bars.tasks[task].speed
             bars.update(
                 task,
-                total=progress.total,
-                completed=progress.done,
+                total=sum(each.total for each in shown),
+                completed=sum(each.done for each in shown),
                 rate=f"{speed:.3g} cases/s" if speed else "",
-                failed=progress.doing or (f"{progress.failed} failed" if progress.failed else ""),
+                failed=progress.doing or (f"{failed} failed" if failed else ""),
             )
 
         yield report

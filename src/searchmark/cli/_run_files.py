@@ -35,8 +35,7 @@ def convert_run(source: str, target: str, mapping: Iterable[str], suite: str | N
     from searchmark.judging.query_texts import with_cases_of
     from searchmark.runs import save_runs
 
-    if Path(target).suffix and not Path(target).is_dir() and not target.lower().endswith(WRITTEN):
-        raise UsageError(f"{target}: a run is written as TREC (.trec) or in Searchmark's own format (.jsonl); name it so")
+    refuse_other_name(target)
     runs = load_runs([source], mapping=mapping)
     if suite is not None:
         known = SuiteChoice(suite).load(mapping)[0]
@@ -50,6 +49,12 @@ def convert_run(source: str, target: str, mapping: Iterable[str], suite: str | N
             tell(f"read: {note}")
     for sentence in lost:
         tell(f"not in it: {sentence}")
+
+
+def refuse_other_name(target: str) -> None:
+    """A file whose name promises another format."""
+    if Path(target).suffix and not Path(target).is_dir() and not target.lower().endswith(WRITTEN):
+        raise UsageError(f"{target}: a run is written as TREC (.trec) or in Searchmark's own format (.jsonl); name it so")
 
 
 def _refuse_queries(runs: Sequence[Run]) -> None:

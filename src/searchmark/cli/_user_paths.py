@@ -7,7 +7,7 @@ import click
 from searchmark.options.user_paths import user_text
 
 # What the help calls parameters that are paths. The PATH of --path is below a repository, and not below a home.
-_PATHS = {"FILE", "FOLDER", "IN", "OUT", "PATH", "RUN", "SUITE", "SWEEP", "[SUITE]", "[NAME=]PATH", "FILE|ENTRY"}
+_PATHS = {"FILE", "FOLDER", "IN", "OUT", "PATH", "RUN", "SHARD", "SUITE", "SWEEP", "[SUITE]", "[NAME=]PATH", "FILE|ENTRY"}
 _IN_REPOSITORY = "paths"
 
 

@@ -37,6 +37,7 @@ VERBS = {
     "generate": "Mine a gold set from the history of Git repositories.",
     "evaluate": "Run an agent on a suite, or score a saved run.",
     "compare": "Compare agents or saved runs on one suite, with evidence.",
+    "merge": "Make one run of the shards that several machines have run.",
     "sweep": "Run one agent in many settings: recall, latency, and what a setting costs in relevance.",
     "audit": "Check whether scores on a suite, or published numbers, can mean anything.",
     "gate": "Check a saved run against the rules of a gate.",

@@ -14,6 +14,7 @@ from searchmark.config.sections import Config
 from searchmark.errors import FormatError, UsageError
 from searchmark.files.recognised import CONFIG, telling_what_it_is
 from searchmark.files.store import check_readable, check_shape, read_utf8
+from searchmark.options.addresses import is_address
 from searchmark.options.user_paths import user_path
 from searchmark.suites.builtin import PREFIX
 
@@ -71,4 +72,4 @@ def _beside(file: Path, config: Config, named: bool) -> Config:
 
 
 def _from(folder: Path, path: str | None) -> str | None:
-    return path if path is None or path.startswith(PREFIX) else str(folder / user_path(path))
+    return path if path is None or path.startswith(PREFIX) or is_address(path) else str(folder / user_path(path))

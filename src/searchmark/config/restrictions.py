@@ -12,6 +12,7 @@ from searchmark.agents.source import BUILT_IN, BuiltIn
 from searchmark.config.sections import Config
 from searchmark.errors import FormatError
 from searchmark.files.walking import walk
+from searchmark.options.addresses import is_address
 from searchmark.options.sensitive import Sensitive, SensitiveValue, is_local_model, sensitive_values
 
 
@@ -43,6 +44,8 @@ def _reason(found: SensitiveValue, folder: Path, project: Path) -> str | None:
     """What is wrong with a value; None if it stays inside of the project."""
     match found.kind:
         case Sensitive.PATH | Sensitive.PATH_BESIDE | Sensitive.WRITTEN_FOLDER | Sensitive.REPOSITORY | Sensitive.MODEL:
+            if is_address(found.value) or (found.kind is Sensitive.REPOSITORY and is_address(_named_path(found.value))):
+                return str(Sensitive.ADDRESS.value)
             outside = next((path for path in _paths(found, folder) if not _is_inside(path, project)), None)
             if outside is not None:
                 return f"is outside of the project {project}"
@@ -61,10 +64,15 @@ def _paths(found: SensitiveValue, folder: Path) -> Iterator[Any]:
         return
     yield found.value
     if found.kind is Sensitive.REPOSITORY:
-        yield str(found.value).partition("=")[2]
+        yield _named_path(found.value)
     if found.kind is Sensitive.WRITTEN_FOLDER:
         for inner, folders, files in walk(found.value):
             yield from (path for name in (*folders, *files) if os.path.islink(path := os.path.join(inner, name)))  # noqa: PTH114, PTH118  # a folder may hold many
+
+
+def _named_path(repository: Any) -> str:
+    """What follows the name of a repository; empty if it has none."""
+    return str(repository).partition("=")[2]
 
 
 def _is_inside(path: Any, project: Path) -> bool:

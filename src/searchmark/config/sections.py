@@ -101,7 +101,7 @@ class SuiteConfig:
 class CorpusConfig(FileChoice):
     """The section ``corpus``: what is searched where the command line does not say it, and which files of that are documents.
 
-    ``path`` is taken from the folder of the config.
+    ``path`` is taken from the folder of the config, unless it is an address.
     """
 
     path: PathBeside | None = None

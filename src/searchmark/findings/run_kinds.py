@@ -30,6 +30,12 @@ KINDS = (
         spoils=True,
     ),
     FindingKind(
+        "interrupted", "error", "The run did not come to its end; what it had answered was taken from its journal.",
+        "Whether what was searched stayed the same is checked when a run ends.",
+        "Resume it with --resume, which asks only what is left, and merge it then.",
+        spoils=True,
+    ),
+    FindingKind(
         "failed", "error", "The agent could not be asked to the end.",
         "Something unexpected happened to this agent alone; what it did not answer was not run.",
         "Ask the rest with --resume; if it happens again, report it with the message.",
@@ -154,6 +160,16 @@ KINDS = (
         "Measure latency with --jobs 1.",
     ),
     FindingKind(
+        "several-hosts", "note", "A run that was measured on several hosts.",
+        "A percentile over different machines tells more of who answered what than of the search; quality does not depend on it.",
+        "See the latencies of each host; measure latency on one.",
+    ),
+    FindingKind(
+        "latencies-not-compared", "note", "Runs whose latencies were measured on different hosts.",
+        "Another machine explains any difference in time; quality is compared as always.",
+        "Measure them again, all on one host.",
+    ),
+    FindingKind(
         "retried-searches", "note", "Searches that were tried again after a failed attempt, as the agent states it.",
         "Further attempts and the waits between them are part of the latency.",
     ),
@@ -196,7 +212,7 @@ KINDS = (
     ),
     FindingKind(
         "earlier-runs-differ", "note", "Earlier runs in the archive that say nothing about this one.",
-        "Neither drift nor trend is told where queries differ or results cannot be trusted.",
+        "No drift is told where queries differ or results cannot be trusted, and none of latencies where hosts differ.",
     ),
     FindingKind(
         "cases-missing", "warning", "Cases that an imported run does not mention.",

@@ -9,7 +9,6 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -20,7 +19,7 @@ from typing import TYPE_CHECKING
 
 from searchmark.analysis.verdicts import PairedEvidence
 from searchmark.errors import FormatError, UsageError
-from searchmark.files.locks import lock_file
+from searchmark.files.locks import wait_for_lock
 from searchmark.files.store import check_shape, parse_json, plain_json
 from searchmark.options.strict import strict_record
 from searchmark.records import Run
@@ -30,7 +29,7 @@ if TYPE_CHECKING:
 
 # Long enough that it is no lucky week, and often enough that it is no single build.
 LOOKS_ABOVE, DAYS_ABOVE = 10, 14
-_PATIENCE, _PAUSE = 30.0, 0.05
+_PATIENCE = 30.0  # seconds
 
 
 @dataclass(frozen=True)
@@ -168,19 +167,11 @@ def open_looks(path: Path) -> Iterator[LookFile]:
 
 def _locked(path: Path) -> int:
     """The file, locked; another process has it for as long as a verdict takes, and is waited for."""
-    end = time.monotonic() + _PATIENCE
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        while True:
-            try:
-                descriptor = lock_file(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
-            except BlockingIOError:
-                if time.monotonic() >= end:
-                    raise UsageError(f"another process is writing to {path}; run this again once it has ended") from None
-                time.sleep(_PAUSE)
-                continue
-            if descriptor is not None:
-                return descriptor
+        return wait_for_lock(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666, _PATIENCE)
+    except BlockingIOError:
+        raise UsageError(f"another process is writing to {path}; run this again once it has ended") from None
     except OSError as error:
         raise UsageError(f"{path} cannot be written: {error.strerror}") from error
 

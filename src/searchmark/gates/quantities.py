@@ -9,6 +9,7 @@ from typing import Protocol
 
 import numpy as np
 
+from searchmark.analysis.hosts import not_pooled, on_several_hosts
 from searchmark.analysis.latencies import latencies_in
 from searchmark.analysis.over_cases import geometric_mean
 from searchmark.analysis.scores import Scores
@@ -17,6 +18,7 @@ from searchmark.measures.grammar import AnyMeasure
 from searchmark.measures.words import named
 from searchmark.records import OK, AnswerDetails
 
+_SECONDS = " s"
 MOST_CASES = 20  # that are named as the cause
 _TIMES: dict[str, Callable[[AnswerDetails], Sequence[float]]] = {
     "cold": lambda each: each.cold_ms,
@@ -111,7 +113,7 @@ class MeanOf:
 
 @dataclass(frozen=True)
 class LatencyOf:
-    """A percentile of one kind of latency, in milliseconds."""
+    """A percentile of one kind of latency, in milliseconds; there is none of a run that was measured on several hosts."""
 
     kind: str
     percentile: str
@@ -124,6 +126,8 @@ class LatencyOf:
     words = subject
 
     def value(self, scores: Scores, rows: Rows) -> float | None:
+        if on_several_hosts(scores.judged.run):
+            return None
         expected = self._timed(scores, rows)
         found = latencies_in(details_at(scores, rows)).get(self.kind)
         if found is None or self._known(expected) < len(expected):
@@ -139,6 +143,8 @@ class LatencyOf:
         return sum(bool(_TIMES[self.kind](each)) or each.failure is not None for each in details)
 
     def why_missing(self, scores: Scores) -> str:
+        if on_several_hosts(scores.judged.run):
+            return f"it was {not_pooled(scores.judged.run)}"
         details = self._timed(scores, np.arange(len(scores.judged.suite)))
         name = f"{self.kind.replace('_', ' ')} latency"
         known = self._known(details)
@@ -195,7 +201,9 @@ class WholeRun:
         whole = len(rows) == len(scores.judged.suite)
         return self.number(scores) if whole else None
 
-    def why_missing(self, scores: Scores) -> str:  # noqa: ARG002  # as above
+    def why_missing(self, scores: Scores) -> str:
+        if self.unit == _SECONDS and on_several_hosts(scores.judged.run):
+            return f"it was {not_pooled(scores.judged.run)}"
         return f"this run does not know its {self.name}, or not for some of the cases alone"
 
     def worst(self, scores: Scores, rows: Rows, *, high_is_bad: bool) -> tuple[str, ...]:  # noqa: ARG002  # no single case

@@ -8,10 +8,12 @@ from pathlib import Path
 
 from searchmark.corpora.claimed_repositories import mined_repositories
 from searchmark.errors import UsageError
+from searchmark.history.clones import resolved
 from searchmark.history.repository import FULL_HASH, open_repository
 from searchmark.history.sources import parse_repository
 from searchmark.records import Case, Suite
 from searchmark.records.shown import quoted
+from searchmark.services.network import network_allowed
 
 LONGEST_DIFF = 2_000  # lines that are shown
 _LONGEST_LINE = 10_000  # bytes of it that are read at a time
@@ -28,11 +30,12 @@ class CaseDiff:
 
 
 def diff_of_case(suite: Suite, case: Case, repositories: Sequence[str], base: Path) -> CaseDiff:
-    """The diff of a mined case. ``repositories`` are ``[NAME=]PATH``; else the gold set, which lies in ``base``, says where."""
+    """The diff of a mined case. ``repositories`` are those of --repo; else the gold set, which lies in ``base``, says where."""
     parent, commit = (case.fields.get(name) for name in ("parent_commit", "commit_hash"))
     if not all(isinstance(name, str) and FULL_HASH.fullmatch(name) for name in (parent, commit)):
         raise UsageError(f"the case {quoted(case.id)} names no commit and parent, so there is nothing to compare")
-    given = {source.name: Path(source.path) for source in map(parse_repository, repositories)}
+    sources = [resolved(parse_repository(text), network=network_allowed()) for text in repositories]
+    given = {source.name: Path(source.path) for source in sources}
     known = {**mined_repositories(suite, base, given), **given}
     own = case.fields.get("repository")
     folder = known.get(own if isinstance(own, str) else None) or known.get(None)

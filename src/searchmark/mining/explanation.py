@@ -24,7 +24,7 @@ def explain(source: RepositorySource, revision: str, options: DatasetConfig, dec
         commit = repository.commit(revision)
         selection = select(repository, options, watch=commit, decisions=decisions.of(source.label))
         if selection.watched is None:
-            raise UsageError(f"{source.path}: {revision!r} is not among the commits that were read from {selection.tip[:12]}")
+            raise UsageError(f"{source.written}: {revision!r} is not among the commits that were read from {selection.tip[:12]}")
         draft, removed_by = selection.watched
         chosen = None
         if removed_by is None:

@@ -175,7 +175,7 @@ def _facts(
     rejected = ledger["rejected"].commits if "rejected" in ledger else 0
     return MiningFacts(
         repository=source.label,
-        path=source.path,
+        path=source.written,
         commit=selection.tip,
         behind=selection.excluded,
         object_format=repository.object_format,

@@ -10,10 +10,17 @@ from dataclasses import dataclass
 from hashlib import sha256
 from itertools import pairwise
 from pathlib import Path
+from tempfile import mkdtemp
 from typing import NamedTuple
 
 from searchmark.config import DatasetConfig
+from searchmark.errors import UsageError
+from searchmark.executors.choice import ProcessChoice
+from searchmark.executors.completion import Completion, TaskLost
+from searchmark.executors.opening import opened
+from searchmark.executors.telling import Telling
 from searchmark.files.json_rows import row_text
+from searchmark.files.store import collector_paused
 from searchmark.history.repository import Repository, open_repository
 from searchmark.history.sources import RepositorySource
 from searchmark.mining.candidates import Candidate, candidates_among
@@ -21,7 +28,6 @@ from searchmark.mining.cases import Leakage, MinedCase, Rewrite
 from searchmark.mining.drafts import PathBook
 from searchmark.mining.leakage import leak_of, masked, overlap, rare_identifiers
 from searchmark.mining.ledger import RemovedCommit
-from searchmark.mining.processes import side_by_side
 from searchmark.mining.selection import SelectedCommit
 from searchmark.mining.spool import Spool, SpoolWriter
 from searchmark.mining.tree_names import TreeNames, names_along
@@ -83,8 +89,9 @@ def _made(candidate: Candidate) -> MadeCase:
 
 
 class _ShareTask(NamedTuple):
-    """A share that another process makes; it opens the repository for itself."""
+    """A share that another process makes; it opens the repository for itself. ``number`` is its place in the history."""
 
+    number: int
     source: RepositorySource
     selected: Spool[tuple[SelectedCommit, ...]]  # one record
     options: DatasetConfig
@@ -103,19 +110,29 @@ def make_side_by_side(
     bounds = [len(selected) * number // jobs for number in range(jobs + 1)]
     folders = [folder / str(number) for number in range(jobs)]
     tasks = []
-    for (low, high), own in zip(pairwise(bounds), folders, strict=True):
+    for number, ((low, high), own) in enumerate(zip(pairwise(bounds), folders, strict=True)):
         own.mkdir()
-        tasks.append(_ShareTask(source, _spooled(tuple(selected[low:high]), own / "selected"), options, own))
+        tasks.append(_ShareTask(number, source, _spooled(tuple(selected[low:high]), own / "selected"), options, own))
     done: dict[str, dict[int, int]] = {}
 
-    def hear(number: int, news: tuple[str, int]) -> None:
+    def hear(task: _ShareTask, news: tuple[str, int]) -> None:
         phase, count = news
         counts = done.setdefault(phase, {})
-        counts[number] = count
+        counts[task.number] = count
         if tell is not None:
             tell(phase, sum(counts.values()))
 
-    return side_by_side(_make, tasks, jobs, None if tell is None else hear)
+    return _made_by_processes(tasks, None if tell is None else hear)
+
+
+def _made_by_processes(tasks: Sequence[_ShareTask], hear: Callable[[_ShareTask, tuple[str, int]], None] | None) -> list[Share]:
+    made: dict[int, Share] = {}
+    with opened(ProcessChoice(len(tasks))) as pool:
+        for outcome in Completion(pool, Telling(_make, hear), tasks):
+            if isinstance(outcome, TaskLost):
+                raise UsageError(f"{outcome.losses} processes that mined were lost: {outcome.reason}; try --jobs 1")
+            made[outcome.task.number] = outcome.result
+    return [made[task.number] for task in tasks]
 
 
 def _spooled(stretch: tuple[SelectedCommit, ...], file: Path) -> Spool[tuple[SelectedCommit, ...]]:
@@ -128,14 +145,15 @@ def _spooled(stretch: tuple[SelectedCommit, ...], file: Path) -> Spool[tuple[Sel
 def _make(task: _ShareTask, tell: Callable[[tuple[str, int]], None]) -> Share:
     book = PathBook(task.options)
     (selected,) = task.selected
-    with open_repository(task.source.path) as repository:
+    folder = Path(mkdtemp(dir=task.folder))  # a process that was lost may have left files of its own
+    with open_repository(task.source.path) as repository, collector_paused():
         return make_cases(
             repository,
             task.source.label,
             selected,
             book,
             task.options,
-            task.folder,
+            folder,
             on_share=lambda phase, done: tell((phase, done)),
         )
 

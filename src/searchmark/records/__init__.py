@@ -43,6 +43,14 @@ if TYPE_CHECKING:
         FieldValues,
         field_texts,
     )
+    from searchmark.records.hosts import (
+        Environment,
+        Host,
+        host_names,
+    )
+    from searchmark.records.joined_provenance import (
+        joined_provenance,
+    )
     from searchmark.records.judgments import (
         MATCHES,
         NO_RANK,
@@ -60,7 +68,6 @@ if TYPE_CHECKING:
         AgentIdentity,
         BaselineRecord,
         CandidateKinds,
-        Environment,
         ImportedRun,
         IndexBuild,
         Printed,
@@ -72,11 +79,13 @@ if TYPE_CHECKING:
         TrustEvent,
         TrustKind,
         display_names,
-        joined_provenance,
     )
     from searchmark.records.run import (
         Run,
         ScoredRun,
+    )
+    from searchmark.records.shards import (
+        ShardIdentity,
     )
     from searchmark.records.suite import (
         Case,
@@ -116,6 +125,7 @@ __all__ = [
     "FieldValues",
     "Gain",
     "Hit",
+    "Host",
     "ImportedRun",
     "IndexBuild",
     "Judgment",
@@ -129,6 +139,7 @@ __all__ = [
     "ScoreRange",
     "ScoredRun",
     "SearchedRepository",
+    "ShardIdentity",
     "Status",
     "Suite",
     "SuiteIdentity",
@@ -138,6 +149,7 @@ __all__ = [
     "VectorStatistics",
     "display_names",
     "field_texts",
+    "host_names",
     "is_line_range",
     "joined_provenance",
     "line_columns",
@@ -164,6 +176,8 @@ _HOMES = {
     "digests": ("query_digest",),
     "document": ("Document",),
     "field_values": ("FieldValues", "field_texts"),
+    "hosts": ("Environment", "Host", "host_names"),
+    "joined_provenance": ("joined_provenance",),
     "judgments": ("MATCHES", "NO_RANK", "Judgment", "JudgmentTable", "Match", "ScoreRange"),
     "line_ranges": ("is_line_range",),
     "provenance": (
@@ -172,7 +186,6 @@ _HOMES = {
         "AgentIdentity",
         "BaselineRecord",
         "CandidateKinds",
-        "Environment",
         "ImportedRun",
         "IndexBuild",
         "Printed",
@@ -184,9 +197,9 @@ _HOMES = {
         "TrustEvent",
         "TrustKind",
         "display_names",
-        "joined_provenance",
     ),
     "run": ("Run", "ScoredRun"),
+    "shards": ("ShardIdentity",),
     "suite": (
         "Case",
         "Defaults",

@@ -57,8 +57,9 @@ class AnswerDetails:
     ones did either. ``failure`` is why there is no answer, ``failure_excerpt`` what
     was there instead, ``traceback`` where in its code the agent was then, ``printed`` the end of what it printed
     meanwhile, and ``repeat_failure`` why a repeat had none. ``not_whole`` says that the
-    agent was not asked, since the repository lacks contents. ``doubted_times`` counts the searches whose time is the
-    runner's own, since that contradicts the worker's. ``unstable`` counts the repeats with another answer,
+    agent was not asked, since the repository lacks contents, and ``lost_workers`` how many workers ended one after the other while
+    they asked the block of cases that this one was in, so that it was given up. ``doubted_times`` counts the searches whose time is
+    the runner's own, since that contradicts the worker's. ``unstable`` counts the repeats with another answer,
     ``dropped`` what the runner left out of this one, and ``unreachable`` names the relevant targets that were not there to be
     found. ``said`` is the agent's own remark. ``first_hit_ms`` is the runner's own time until the first hit of an agent that
     gives them one by one. What the agent says of the cold search: ``tokens`` of the answer, counted by ``tokens_by``;
@@ -92,6 +93,7 @@ class AnswerDetails:
     repeat_failures: Annotated[int, Ge(0)] = 0
     doubted_times: Annotated[int, Ge(0)] = 0
     not_whole: bool = False
+    lost_workers: Annotated[int, Ge(0)] = 0
     unstable: Annotated[int, Ge(0)] = 0
     dropped: Mapping[str, Annotated[int, Ge(0)]] = field(default_factory=dict)
     unreachable: tuple[str, ...] = ()

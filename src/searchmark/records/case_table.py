@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, fields
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -47,6 +47,10 @@ class CaseTable:
     def index(self) -> dict[str, int]:
         return {case_id: row for row, case_id in enumerate(self.ids)}
 
+    def of_rows(self, rows: Sequence[int]) -> CaseTable:
+        """Some of the cases, in this order."""
+        return CaseTable(**{each.name: _of_rows(getattr(self, each.name), rows) for each in fields(self)})
+
     def series(self) -> dict[str, pl.Series]:
         """Every column for a frame, null where a case has nothing; tags and fields, of which a case has many, as JSON."""
         import polars as pl
@@ -76,6 +80,12 @@ class CaseTable:
             if exclude:
                 more.setdefault(case, []).append({"exclude": {name: field_texts(exclude[name]) for name in sorted(exclude)}})
         return more
+
+
+def _of_rows(column: Any, rows: Sequence[int]) -> Any:
+    if column is None:
+        return None
+    return column[rows] if isinstance(column, np.ndarray) else tuple([column[row] for row in rows])
 
 
 def _json_column(values: Iterable[object]) -> pl.Series:

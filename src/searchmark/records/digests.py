@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from json.encoder import encode_basestring_ascii as quoted
@@ -14,6 +15,7 @@ from typing import Any
 
 from searchmark.records.id_columns import are_plain
 
+_SUM = re.compile("[0-9a-f]{64}", re.ASCII)
 # Grades that sort as texts as they do as numbers.
 _DIGITS = frozenset(range(10))
 
@@ -96,6 +98,24 @@ def judgments_digest(ids: Sequence[str], starts: list[int], columns: JudgmentCol
     return _digest(
         f"[{quoted(ids[case])}, [{', '.join([texts[row] for row in rows])}]{ends.get(ids[case], '')}]\n" for case, rows in ordered
     )
+
+
+def digest_of_cases(searched: Mapping[str, str]) -> str:
+    """One digest of what each case searches, where that is not the same for all: a sum, to which other cases can be added."""
+    each = (hashlib.sha256(f"{case}\0{digest}".encode("utf-8", "surrogatepass")).digest() for case, digest in searched.items())
+    return _sum(int.from_bytes(one) for one in each)
+
+
+def added(digests: Iterable[str | None]) -> str | None:
+    """The digest of all cases from digests of some of them each; None where one is not known."""
+    known = list(digests)
+    if any(each is None or not _SUM.fullmatch(each) for each in known):
+        return None
+    return _sum(int(each, 16) for each in known if each is not None)
+
+
+def _sum(numbers: Iterable[int]) -> str:
+    return f"{sum(numbers) % (1 << 256):064x}"
 
 
 def _by_id(ids: Sequence[str]) -> list[int]:

@@ -33,7 +33,7 @@ def ranks_by_score(ids: Texts, scores: NDArray[np.float64], starts: NDArray[np.i
     unordered = _unordered_answers(ids, scores, starts)
     if not len(unordered):
         return None
-    rank = _ranks_in_order(starts)
+    rank = ranks_in_order(starts)
     for same, length in _of_one_length(starts, unordered):
         _rank_together(ids, scores, same, length, rank)
     return rank
@@ -65,7 +65,7 @@ def _rows_together(starts: NDArray[np.int64], length: int) -> slice | NDArray[np
     return slice(int(starts[0]), int(starts[-1]) + length) if in_one_piece else (starts[:, None] + np.arange(length)).ravel()
 
 
-def _ranks_in_order(starts: NDArray[np.int64]) -> NDArray[np.int32]:
+def ranks_in_order(starts: NDArray[np.int64]) -> NDArray[np.int32]:
     """From 1 on in every answer: a running count that is set back where an answer begins, in one piece of memory."""
     lengths = np.diff(starts)
     begins, lengths = starts[:-1][lengths > 0], lengths[lengths > 0]

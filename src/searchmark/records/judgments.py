@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import compress
+from itertools import chain, compress
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
 import numpy as np
@@ -124,6 +124,22 @@ class JudgmentTable:
         columns = (self.targets[start:end], match, grades, rank, ranges, gains, aspects)
         for target, how, grade, place, known, gain, covered in zip(*columns, strict=True):
             yield Judgment(target, MATCHES[how or 0], grade, place or None, known, gain, covered)
+
+    def of_cases(self, rows: Sequence[int]) -> JudgmentTable:
+        """The judgments of some cases, in this order."""
+        first, last = (self.starts[np.asarray(rows) + more].tolist() for more in (0, 1))
+        own = np.fromiter(chain.from_iterable(map(range, first, last)), np.int64)
+        return JudgmentTable(
+            starts=starts_of((end - start for start, end in zip(first, last, strict=True)), len(rows)),
+            targets=list(chain.from_iterable(self.targets[start:end] for start, end in zip(first, last, strict=True))),
+            grades=self.grades[own],
+            match=None if self.match is None else self.match[own],
+            ranks=None if self.ranks is None else self.ranks[own],
+            ranges=None if self.ranges is None else self.ranges[own],
+            model_ranges=None if self.model_ranges is None else {model: each[own] for model, each in self.model_ranges.items()},
+            gains=None if self.gains is None else self.gains[own],
+            aspects=None if self.aspects is None else [self.aspects[row] for row in own.tolist()],
+        )
 
     @property
     def has_ranges(self) -> bool:

@@ -6,15 +6,17 @@ needed to compute a value, and everything that decides whether two values may be
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import field
+from collections.abc import Mapping, Sequence
+from dataclasses import field, replace
 from datetime import datetime
 from typing import Annotated, Any, Literal, get_args
 
 from annotated_types import Ge
 
 from searchmark.options.strict import strict_record
+from searchmark.records.hosts import Environment, Host
 from searchmark.records.model_names import one_model
+from searchmark.records.shards import ShardIdentity
 from searchmark.records.vectors import VectorStatistics
 
 
@@ -118,18 +120,6 @@ class CandidateKinds:
 
 
 @strict_record(slots=True)
-class Environment:
-    """Versions and machine."""
-
-    python: str
-    platform: str
-    packages: Mapping[str, str] = field(default_factory=dict)
-    cpu: str | None = None
-    cores: int | None = None
-    memory_bytes: int | None = None
-
-
-@strict_record(slots=True)
 class IndexBuild:
     """What it took to get an agent ready: time inside its own methods, how often from nothing, and the largest size."""
 
@@ -139,8 +129,17 @@ class IndexBuild:
     bytes: int | None = None
 
 
+# In the order in which a run tells them.
 TrustKind = Literal[
-    "not_started", "failed", "not_whole", "corpus_changed", "journal_changed", "cache_changed", "times_doubtful", "not_isolated"
+    "not_isolated",
+    "not_started",
+    "failed",
+    "interrupted",
+    "not_whole",
+    "times_doubtful",
+    "journal_changed",
+    "cache_changed",
+    "corpus_changed",
 ]
 TRUST_KINDS: tuple[TrustKind, ...] = get_args(TrustKind)
 SPOILING: frozenset[TrustKind] = frozenset(TRUST_KINDS) - {"not_isolated"}
@@ -194,6 +193,8 @@ class ImportedRun:
 class Provenance:
     """How a run came about. ``parts`` are the runs that it was joined from, each with the cases that it answered.
 
+    Of a run of several hosts, ``environment`` is None, and times are those of the parts.
+    ``shard`` is which of several parts of the cases was asked (``--shard``); None where they were not divided.
     ``corpora`` are the digests of what several cases search, by name; none where each case has its own, such as the parent of
     its commit. ``own_corpus``: the agent, or one that it asks, has searched what it has and not what it was given, so that nothing
     is known of its index and of the state that it is in. ``service`` is what that is called where no corpus was named either to
@@ -207,6 +208,7 @@ class Provenance:
     ended: datetime | None = None
     version: str | None = None
     suite: SuiteIdentity | None = None
+    shard: ShardIdentity | None = None
     agent: AgentIdentity | None = None
     options: Mapping[str, Any] = field(default_factory=dict)
     corpora: Mapping[str, str] = field(default_factory=dict)
@@ -235,6 +237,22 @@ class Provenance:
         return self.suite is not None
 
     @property
+    def host_parts(self) -> tuple[RunPart, ...]:
+        """The parts that were each asked on one host: a shard may have been asked on several."""
+        return tuple(each for part in self.parts for each in part.provenance.host_parts or (part,))
+
+    @property
+    def hosts(self) -> tuple[Host, ...]:
+        """Every host that is known to have answered some of the cases."""
+        parts = [part.provenance.environment for part in self.host_parts if part.cases]
+        environments = parts if self.parts else [self.environment]
+        return tuple(dict.fromkeys(host for each in environments if each is not None and (host := each.measured_on) is not None))
+
+    def with_cases(self, names: Mapping[str, Sequence[str]]) -> Provenance:
+        """The same of a run whose cases have other ids, each as many as are given."""
+        return replace(self, parts=tuple(part.with_cases(names) for part in self.parts))
+
+    @property
     def failure(self) -> str | None:
         """Why the agent could not be started or asked to the end, if it could not: in none of the parts, where there are some."""
         if not all(part.provenance.failure for part in self.parts):
@@ -249,62 +267,7 @@ class RunPart:
     cases: tuple[str, ...]
     provenance: Provenance
 
-
-def joined_provenance(parts: Sequence[RunPart]) -> Provenance:
-    """What is true of runs together that each answered some cases of one suite. Nothing of a part is lost."""
-    known = [part.provenance for part in parts]
-    first = known[0]
-    return Provenance(
-        id="+".join(each.id for each in known if each.id) or None,
-        started=min((each.started for each in known if each.started), default=None),
-        ended=max((each.ended for each in known if each.ended), default=None),
-        version=first.version,
-        suite=None if first.suite is None else SuiteIdentity(first.suite.name),
-        agent=first.agent,
-        options=first.options,
-        corpora={name: digest for each in known for name, digest in each.corpora.items()},
-        service=next((each.service for each in known if each.service), None),
-        repositories=_distinct(repository for each in known for repository in each.repositories),
-        candidates=first.candidates,
-        own_corpus=any(each.own_corpus for each in known),
-        environment=first.environment,
-        index=_together([each.index for each in known if each.index is not None]),
-        vectors=_distinct(vectors for each in known for vectors in each.vectors),
-        start_seconds=tuple(seconds for each in known for seconds in each.start_seconds),
-        memory_bytes=max((each.memory_bytes for each in known if each.memory_bytes is not None), default=None),
-        restarts=sum(each.restarts for each in known),
-        workers=max(each.workers for each in known),
-        resumed=sum(each.resumed for each in known),
-        printed=tuple(printed for each in known for printed in each.printed),
-        trust=_distinct(event for each in known for event in each.trust),
-        tag=first.tag,
-        parts=tuple(_flat(parts)),
-        imported=_imported([each.imported for each in known if each.imported is not None]),
-    )
-
-
-def _flat(parts: Iterable[RunPart]) -> Iterator[RunPart]:
-    """A part that was joined itself counts as its own parts."""
-    for part in parts:
-        yield from part.provenance.parts or (part,)
-
-
-def _imported(parts: Sequence[ImportedRun]) -> ImportedRun | None:
-    notes = _distinct(note for part in parts for note in part.notes)
-    return ImportedRun(notes, any(part.by_position for part in parts)) if parts else None
-
-
-def _distinct(items: Iterable[Any]) -> tuple[Any, ...]:
-    return tuple(dict.fromkeys(items))
-
-
-def _together(builds: Sequence[IndexBuild]) -> IndexBuild | None:
-    if not builds:
-        return None
-    seconds = [build.seconds for build in builds if build.seconds is not None]
-    return IndexBuild(
-        seconds=sum(seconds) if seconds else None,
-        full_builds=sum(build.full_builds for build in builds),
-        updates=sum(build.updates for build in builds),
-        bytes=max((build.bytes for build in builds if build.bytes is not None), default=None),
-    )
+    def with_cases(self, names: Mapping[str, Sequence[str]]) -> RunPart:
+        """The same with other ids of cases."""
+        cases = tuple(name for case in self.cases for name in names.get(case, ()))
+        return RunPart(cases, self.provenance.with_cases(names))

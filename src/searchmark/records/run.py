@@ -120,12 +120,14 @@ class Run(Framed):
 
     def with_cases(self, case_ids: tuple[str, ...], answers: NDArray[np.int64] | None = None) -> Run:
         """The same answers under other ids; ``answers`` says which of them each case has, where it is not one after the other."""
+        provenance = self._renamed_parts(case_ids, range(len(self)) if answers is None else answers.tolist())
         if answers is None:
-            return replace(self, case_ids=case_ids)
+            return replace(self, case_ids=case_ids, provenance=provenance)
         rows, starts = rows_from(self.starts[answers], self.starts[answers + 1] - self.starts[answers])
         return replace(
             self,
             case_ids=case_ids,
+            provenance=provenance,
             starts=starts,
             ids=texts_at(self.ids, rows) if isinstance(self.ids, list) else self.ids[rows],
             scores=self.scores[rows],
@@ -137,6 +139,15 @@ class Run(Framed):
             first_line=None if self.first_line is None else self.first_line[rows],
             last_line=None if self.last_line is None else self.last_line[rows],
         )
+
+    def _renamed_parts(self, case_ids: tuple[str, ...], rows: Iterable[int]) -> Provenance:
+        """Who has answered which case, under other ids."""
+        if not self.provenance.parts:
+            return self.provenance
+        names: dict[str, list[str]] = {}
+        for row, name in zip(rows, case_ids, strict=True):
+            names.setdefault(self.case_ids[row], []).append(name)
+        return self.provenance.with_cases(names)
 
     def rows_of(self, row: int) -> NDArray[np.int64]:
         """The rows of the hits of one answer, best first."""

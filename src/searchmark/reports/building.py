@@ -10,7 +10,7 @@ from searchmark.analysis.decisions import decide
 from searchmark.analysis.perturbations import perturbation_drops
 from searchmark.analysis.scores import Scores
 from searchmark.audit.about_runs import about_run, said_once, told_apart
-from searchmark.audit.run_findings import comparability_findings, noise_findings
+from searchmark.audit.run_findings import comparability_findings, host_findings, noise_findings
 from searchmark.audit.score_findings import corpus_findings, segment_findings
 from searchmark.corpora.corpus import Survey
 from searchmark.findings import Finding, by_severity
@@ -77,7 +77,7 @@ def build_comparison(
         name: list(about_run(each, corpus, agents[name].dropped, agents[name].measures, compared=len(named) > 1))
         for name, each in named.items()
     }
-    of_all = (*noise_findings(runs, means), *segment_findings(suite, by), *corpus_findings(corpus))
+    of_all = (*host_findings(runs), *noise_findings(runs, means), *segment_findings(suite, by), *corpus_findings(corpus))
     gate, of_gate = findings_apart(gate)
     of_suite = (*of_gate, *audited)
     found = said_once((*comparability_findings(pairs), *told_apart(of_runs), *of_all), of_suite)

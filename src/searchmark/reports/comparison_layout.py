@@ -24,7 +24,8 @@ from searchmark.reports.cells import (
     WinsTiesLosses,
     table,
 )
-from searchmark.reports.layout import LATENCY_COLUMNS, Row, latency_table
+from searchmark.reports.hosts import host_labels, latencies_not_compared
+from searchmark.reports.layout import LATENCY_COLUMNS, Row, all_latencies, latency_row
 from searchmark.reports.report import AgentSummary, Report
 from searchmark.reports.snapshot_effect import AffectedCase, SnapshotEffect
 from searchmark.reports.standing import beaten_by, letters
@@ -33,6 +34,7 @@ MOVES_SHOWN = 3
 GONE_SHOWN = 2
 AFFECTED_SHOWN = 10
 _SPEEDS = ("cold", "warm", "index_only")
+_SIZES = ("index size", "peak memory")
 
 _EVIDENCE = ("difference", "95 % interval", "p (Holm)", "wins/ties/losses", "detectable")
 
@@ -111,32 +113,31 @@ def telling_table(pair: Pair) -> Table:
 
 
 def speed_table(report: Report) -> Table:
-    """The runs side by side: how fast, how large; no row if none of them was watched."""
-    agents = report.agents if any(agent.latency_ms for agent in report.agents.values()) else {}
+    """The runs side by side: how fast, how large; no row if none of them was watched, and no time of different hosts."""
+    agents = report.agents if any(agent.latency_ms or agent.hosts for agent in report.agents.values()) else {}
+    if latencies_not_compared(report) is not None:
+        return table(("run", *_SIZES), ((Text(name), *_sizes(agent)) for name, agent in agents.items()))
     kinds = _SPEEDS if any("index_only" in agent.latency_ms for agent in agents.values()) else _SPEEDS[:2]
     shown = [f"{kind.replace('_', ' ')} p50 / p95" for kind in kinds]
-    columns = ("run", *shown, "index time", "index size", "peak memory")
-    return table(columns, (_speed_row(name, agent, kinds) for name, agent in agents.items()))
+    return table(("run", *shown, "index time", *_SIZES), (_speed_row(name, agent, kinds) for name, agent in agents.items()))
 
 
 def _speed_row(name: str, agent: AgentSummary, kinds: Sequence[str]) -> Row:
-    index = agent.index or IndexBuild()
     found = map(agent.latency_ms.get, kinds)
     times = (MedianAndTail(None, None) if each is None else MedianAndTail(each.p50, each.p95) for each in found)
-    return (
-        Text(name),
-        *times,
-        Seconds(index.seconds),
-        Bytes(index.bytes),
-        Bytes(agent.run.memory_bytes),
-    )
+    return (Text(name), *times, Seconds((agent.index or IndexBuild()).seconds), *_sizes(agent))
+
+
+def _sizes(agent: AgentSummary) -> Row:
+    return (Bytes((agent.index or IndexBuild()).bytes), Bytes(agent.run.memory_bytes))
 
 
 def other_latencies(report: Report) -> Table:
-    """The latencies that the table above has no column for: to the first hit, and less what agents state of it."""
+    """The latencies that the table above has no column for: to the first hit, less what agents state of it, and of single hosts."""
+    labels = host_labels(report)
     columned = tuple(kind.replace("_", " ") for kind in _SPEEDS)
-    found = ((name, row) for name, agent in report.agents.items() for row in latency_table(agent).rows)
-    rows = ((Text(name), *row) for name, row in found if row[0].text.partition(" (")[0] not in columned)
+    found = ((name, each) for name, agent in report.agents.items() for each in all_latencies(agent, labels.get(name, "")))
+    rows = ((Text(name), *latency_row(*each)) for name, each in found if each[0].partition(" (")[0] not in columned)
     return table(("run", *LATENCY_COLUMNS), rows, keys=2, secondary=("p99", "p90"))
 
 

@@ -12,7 +12,7 @@ from statistics import median
 
 from searchmark.analysis.latencies import Latency
 from searchmark.analysis.scores import Summary
-from searchmark.analysis.usage import Stated
+from searchmark.analysis.usage import Stated, UsageSummary
 from searchmark.records import AnswerDetails
 from searchmark.reports.case_records import CaseFacts
 from searchmark.reports.case_rows import CaseRow, case_rows, in_batches
@@ -103,12 +103,19 @@ def _summary_rows(run: str, agent: AgentSummary) -> Iterator[Row]:
     for segment, values in agent.segments.items():
         for value, summaries in values.items():
             yield from _mean_rows((run, csv_text(segment), csv_text(value)), summaries)
-    kinds = ((f"latency {kind}", found) for kind, found in agent.latency_ms.items())
-    reduced = ((f"latency {name}", found) for name, found in reduced_latencies(agent.usage))
-    yield from ((run, "", "", name, "ms", *_latency_cells(found)) for name, found in (*kinds, *reduced))
-    for name, found, kind, _ in stated_rows(agent.usage):
-        yield (run, "", "", csv_text(name), "ms" if kind is Milliseconds else "", *_stated_cells(found))
+    yield from _time_rows((run, "", ""), agent.latency_ms, agent.usage)
+    for each in agent.hosts:
+        yield from _time_rows((run, "host", csv_text(each.name)), each.latency_ms, each.usage)
     yield from ((run, "", "", csv_text(name), "", *cells) for name, cells in _vector_rows(agent))
+
+
+def _time_rows(where: tuple[str, str, str], latencies: Mapping[str, Latency], usage: UsageSummary) -> Iterator[Row]:
+    """Latencies, and what is stated of searches; where a run was measured on several hosts, each of them is a segment."""
+    kinds = ((f"latency {kind}", found) for kind, found in latencies.items())
+    reduced = ((f"latency {name}", found) for name, found in reduced_latencies(usage))
+    yield from ((*where, name, "ms", *_latency_cells(found)) for name, found in (*kinds, *reduced))
+    for name, stated, kind, _ in stated_rows(usage):
+        yield (*where, csv_text(name), "ms" if kind is Milliseconds else "", *_stated_cells(stated))
 
 
 def _vector_rows(agent: AgentSummary) -> Iterator[tuple[str, Row]]:

@@ -13,6 +13,7 @@ from searchmark.measures.formulas import Floats
 from searchmark.records import AnswerDetails
 from searchmark.reports.case_columns import CaseColumns
 from searchmark.reports.case_records import CaseSummary
+from searchmark.reports.hosts import latencies_not_compared
 from searchmark.reports.measured import measure_named
 from searchmark.reports.report import Report
 
@@ -51,7 +52,8 @@ class Histogram:
 def histogram(report: Report, quantity: str) -> tuple[Histogram, ...]:
     """The distribution of a measure, or of the latency ``cold`` or ``warm``, in every run that has it; empty if none has.
 
-    A measure is counted case by case, and a latency search by search, on a logarithmic scale.
+    A measure is counted case by case, and a latency search by search, on a logarithmic scale. Latencies of different hosts are not
+    drawn to one scale, and those of a run on several hosts are not counted together.
     """
     timed = quantity in LATENCIES
     values = _all_samples(report, quantity) if timed else _all_values(report, quantity)
@@ -90,6 +92,8 @@ def _values(cases: Mapping[str, CaseSummary], measure: str) -> Floats:
 
 
 def _all_samples(report: Report, kind: str) -> dict[str, Floats]:
+    if latencies_not_compared(report) is not None:
+        return {}
     return {name: _samples(agent.cases, kind) for name, agent in report.agents.items() if kind in agent.latency_ms}
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from searchmark.reports.distributions import usual_latency
+from searchmark.reports.hosts import latencies_not_compared
 from searchmark.reports.measured import leading_measure
 from searchmark.reports.report import Report
 
@@ -38,10 +39,13 @@ class Frontier:
 
 
 def frontier(report: Report) -> Frontier | None:
-    """The leading measure against the median latency of each run; None where fewer than two runs have both."""
+    """The leading measure against the median latency of each run; None where fewer than two runs have both.
+
+    Latencies of different hosts have no frontier.
+    """
     measure = leading_measure(report)
     kind = usual_latency(report)
-    rows = [] if measure is None else _rows(report, measure, kind)
+    rows = [] if measure is None or latencies_not_compared(report) is not None else _rows(report, measure, kind)
     if measure is None or len(rows) < FEWEST:
         return None
     return Frontier(measure, f"{kind} p50 ms", tuple(FrontierPoint(*row, not _is_dominated(row, rows)) for row in rows))

@@ -14,6 +14,7 @@ from itertools import chain
 from os import PathLike
 from typing import TYPE_CHECKING, Any
 
+from searchmark.analysis.host_times import HostTimes
 from searchmark.analysis.usage import UsageSummary
 from searchmark.errors import FormatError
 from searchmark.files.store import check_shape, parse_json, plain_json, read_text
@@ -118,6 +119,7 @@ def _price_data(agent: AgentSummary) -> dict[str, Any]:
     """What only a run that was watched knows."""
     parts = {
         "latency_ms": {kind: _known(asdict(latency)) for kind, latency in agent.latency_ms.items()},
+        "hosts": [_host_data(each) for each in agent.hosts],
         "index": _index_data(agent.index),
         "start_seconds": agent.start_seconds,
         "cost": with_numbers(agent.cost),
@@ -128,7 +130,21 @@ def _price_data(agent: AgentSummary) -> dict[str, Any]:
         "cut_answers": agent.cut_answers or None,
         "failures": [_known(asdict(each)) for each in agent.failures],
     }
-    return {name: part for name, part in parts.items() if part not in (None, {}, [])}
+    known = {name: part for name, part in parts.items() if part not in (None, {}, [])}
+    return {"latency_ms": {}} | known if agent.hosts else known
+
+
+def _host_data(found: HostTimes) -> dict[str, Any]:
+    """One of several hosts; a run of one has its times above, and no such part."""
+    return {
+        "name": found.name,
+        "cases": found.cases,
+        "environment": plain_json(found.environment),
+        "latency_ms": {kind: _known(asdict(latency)) for kind, latency in found.latency_ms.items()},
+        "usage": _usage_data(found.usage),
+        "index_seconds": found.index_seconds,
+        "start_seconds": found.start_seconds,
+    }
 
 
 def _known(parts: Mapping[str, Any]) -> dict[str, Any]:

@@ -66,8 +66,16 @@ def latency_table(agent: AgentSummary) -> Table:
 
     What is less than the time that passed comes last, and says so.
     """
-    kinds = ((latency_name(kind, found), found) for kind, found in agent.latency_ms.items())
-    return table(LATENCY_COLUMNS, (_latency_row(*each) for each in (*kinds, *reduced_latencies(agent.usage))))
+    return table(LATENCY_COLUMNS, (latency_row(*each) for each in all_latencies(agent)))
+
+
+def all_latencies(agent: AgentSummary, where: str = "") -> Iterator[tuple[str, Latency]]:
+    """Every latency by its name; where a run was measured on several hosts, those of each."""
+    of_run = ((agent.latency_ms, agent.usage, where),)
+    of_hosts = ((each.latency_ms, each.usage, f" on {each.name}") for each in agent.hosts)
+    for latencies, usage, on_host in (*of_run, *of_hosts):
+        kinds = ((latency_name(kind, found), found) for kind, found in latencies.items())
+        yield from ((f"{name}{on_host}", found) for name, found in (*kinds, *reduced_latencies(usage)))
 
 
 def latency_name(kind: str, found: Latency) -> str:
@@ -75,7 +83,13 @@ def latency_name(kind: str, found: Latency) -> str:
     return kind.replace("_", " ") + ("" if found.of is None else f" ({found.of})")
 
 
-def _latency_row(kind: str, found: Latency) -> Row:
+def _on_hosts(what: str, seconds: Mapping[str, float | None]) -> list[str]:
+    """A time that every host has of its own."""
+    known = [f"{Seconds(each).text} on {host}" for host, each in seconds.items() if each is not None]
+    return [f"{what} {' and '.join(known)}"] if known else []
+
+
+def latency_row(kind: str, found: Latency) -> Row:
     times = map(Milliseconds, (found.p50, found.p90, found.p95, found.p99))
     return (Text(kind), *times, Count(found.samples), Count(found.failures))
 
@@ -88,18 +102,20 @@ def preparation(agent: AgentSummary) -> str | None:
     unknown = _unknown_parts(agent)
     parts = [f"{' and '.join(unknown)}: {OWN_CORPUS}"] if unknown else []
     parts += [] if index.seconds is None else [f"index: {Seconds(index.seconds).text}"]
+    parts += _on_hosts("index:", {each.name: each.index_seconds for each in agent.hosts})
     if index.updates:
         parts.append(f"{counted(index.full_builds, 'full build')}, {counted(index.updates, 'incremental update')}")
     parts += [] if index.bytes is None else [f"{Bytes(index.bytes).text} large"]
     parts += [] if memory is None else [f"peak memory {Bytes(memory).text}"]
     parts += [] if agent.start_seconds is None else [f"worker start {Seconds(agent.start_seconds).text}"]
+    parts += _on_hosts("worker start", {each.name: each.start_seconds for each in agent.hosts})
     parts += [f"cost {agent.cost['total']:g}"] if agent.cost else []
     return ", ".join(parts) or None
 
 
 def _unknown_parts(agent: AgentSummary) -> list[str]:
     """What is not known of an agent that has searched its own corpus; of one that has not searched, nothing needs to be said."""
-    if not agent.run.own_corpus or not agent.latency_ms:
+    if not agent.run.own_corpus or not (agent.latency_ms or agent.hosts):
         return []
     return ["index", *(["peak memory"] if agent.run.memory_bytes is None else [])]
 

@@ -14,6 +14,7 @@ from searchmark.reports.cells import Cell, RankedMean, Table
 from searchmark.reports.failure_kinds import kind_lines, kind_sentence
 from searchmark.reports.finding_layout import case_names, reason_and_remedy
 from searchmark.reports.history_layout import history_lines
+from searchmark.reports.hosts import latencies_not_compared
 from searchmark.reports.outcome import first_sentence
 from searchmark.reports.perturbation_layout import perturbation_table
 from searchmark.reports.quoting import LONGEST_SENTENCE, html_in_markdown, markdown_line, markdown_text, without_commands, xml_text
@@ -54,7 +55,8 @@ def _summary(report: Report) -> Iterator[str]:
     if report.pairs:
         yield from table_lines(comparison_layout.standing_table(report))
         yield from table_lines(comparison_layout.speed_table(report))
-        yield from table_lines(usages_table(report.agents))
+        yield from _list(filter(None, [latencies_not_compared(report)]))
+        yield from table_lines(usages_table(report))
         yield from table_lines(anns_table(report.agents))
         yield from table_lines(stabilities_table(report.agents))
     else:

@@ -12,13 +12,12 @@ from typing import Any
 from searchmark.analysis.past import Fingerprints, PastRun
 from searchmark.files.store import plain_json
 from searchmark.options.run_options import CHANGE_NO_ANSWER
-from searchmark.records import AgentIdentity, Environment, Run
+from searchmark.records import AgentIdentity, Run
 from searchmark.records.id_columns import Texts
 from searchmark.records.run import ScoredRun
 from searchmark.reports.report import AgentSummary, Report, SuiteSummary
 from searchmark.reports.versions import value_text
 
-GIGABYTE = 1e9
 _HASHED_AT_ONCE = 1 << 18  # texts, which bounds the memory that it takes
 
 
@@ -89,7 +88,8 @@ def _fingerprints(suite: SuiteSummary, agent: AgentSummary) -> Fingerprints:
         asking=_digest(asked) if asked else None,
         version=run.version,
         packages=None if run.environment is None else _digest([run.environment.python, dict(run.environment.packages)]),
-        machine=None if run.environment is None else _machine(run.environment),
+        machine=None if run.environment is None else run.environment.hardware,
+        host=None if run.environment is None else run.environment.host,
     )
 
 
@@ -137,14 +137,3 @@ def _text(value: Any) -> str:
 
 def _aware(time: datetime) -> datetime:
     return time if time.tzinfo else time.replace(tzinfo=UTC)
-
-
-def _machine(environment: Environment) -> str | None:
-    """What decides on times and is the same after a restart."""
-    memory = environment.memory_bytes
-    known = (
-        environment.cpu,
-        f"{environment.cores} cores" if environment.cores else None,
-        f"{memory / GIGABYTE:.0f} GB" if memory else None,
-    )
-    return ", ".join(filter(None, known)) or None

@@ -12,6 +12,7 @@ from searchmark.analysis.comparison import Pair
 from searchmark.analysis.decisions import Decision
 from searchmark.analysis.drifts import Drift
 from searchmark.analysis.failure_kinds import FailureKind
+from searchmark.analysis.host_times import HostTimes
 from searchmark.analysis.latencies import Latency
 from searchmark.analysis.perturbations import PerturbationDrop
 from searchmark.analysis.scores import Summary
@@ -73,6 +74,7 @@ class AgentSummary:
     """One run of one agent on the suite. ``name`` is the agent's, or that of its mode; several runs of a report may share it.
 
     ``qualified`` is AGENT:MODE where the agent was asked in a mode.
+    ``hosts`` has the times of each host of a run that was measured on several, which has none as a whole.
     ``worst`` and ``best`` are cases by the leading measure. ``similarity`` is how the scores of the first hits are distributed.
     ``usage`` is what the agent states of its searches, ``ann`` what it found of the true nearest vectors, by k, and ``vectors``
     what its stored vectors are like. ``cut_answers`` counts the answers with as many hits as were asked for,
@@ -92,6 +94,7 @@ class AgentSummary:
     repeat: int = 1
     qualified: str | None = None
     latency_ms: Mapping[str, Latency] = field(default_factory=dict)
+    hosts: tuple[HostTimes, ...] = ()
     index: IndexBuild | None = None
     start_seconds: float | None = None
     cost: Mapping[str, float] = field(default_factory=dict)

@@ -10,6 +10,7 @@ import numpy as np
 from searchmark.analysis.ann import ann_of
 from searchmark.analysis.comparison import primary_column
 from searchmark.analysis.failure_kinds import failure_kinds, most_costly
+from searchmark.analysis.host_times import host_times
 from searchmark.analysis.latencies import latencies_of
 from searchmark.analysis.prices import total_cost
 from searchmark.analysis.scores import Scores, segment_rows, untrusted_because
@@ -54,6 +55,7 @@ def agent_summary(
         repeat=run.label.repeat,
         qualified=run.label.qualified,
         latency_ms=latencies_of(run),
+        hosts=host_times(run),
         index=run.provenance.index,
         start_seconds=next(iter(run.provenance.start_seconds), None),
         cost=cost_of(run),

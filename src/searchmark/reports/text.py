@@ -19,6 +19,7 @@ from searchmark.reports.failure_kinds import CALLS_SHOWN, KINDS_SHOWN, PRINTED_S
 from searchmark.reports.finding_layout import finding_sentence, lines_below, more_notes, on_screen
 from searchmark.reports.fitting import fitted, narrowest
 from searchmark.reports.history_layout import history_lines
+from searchmark.reports.hosts import latencies_not_compared
 from searchmark.reports.outcome import first_sentence
 from searchmark.reports.perturbation_layout import perturbation_table
 from searchmark.reports.quoting import LONGEST_SENTENCE, visible, without_commands
@@ -97,11 +98,12 @@ def _comparison_parts(report: Report, brief: bool) -> Iterator[Part]:
         _with_suite(comparison_layout.standing_table(report), report.suite.name),
         comparison_layout.speed_table(report),
         comparison_layout.other_latencies(report),
-        usages_table(report.agents),
+        usages_table(report),
         anns_table(report.agents),
         stabilities_table(report.agents),
         perturbation_table(report),
     )
+    yield from map(_line, filter(None, [latencies_not_compared(report)]))
     for effect in report.snapshot_effects:
         yield _line(effect.sentence, "bold")
         if not brief:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 
 from searchmark.analysis.latencies import Latency
 from searchmark.analysis.usage import Stated, UsageSummary
 from searchmark.findings.sentences import three_digits
 from searchmark.reports.cells import Amount, Count, Milliseconds, OutOf, Quantity, Table, Text, table
-from searchmark.reports.report import AgentSummary
+from searchmark.reports.hosts import host_labels
+from searchmark.reports.report import AgentSummary, Report
 
 STATED = "as the agent states it"
 STATED_OR_COUNTED = "stated or counted"  # by the agent, or by whoever is named as the counter of tokens
@@ -31,15 +32,25 @@ def stated_rows(usage: UsageSummary) -> Iterator[Row]:
     yield from ((what, found, Milliseconds, Milliseconds) for what, found in times if found is not None)
 
 
+def all_stated(agent: AgentSummary, where: str = "") -> Iterator[Row]:
+    """The same of a run: where it was measured on several hosts, the times of each."""
+    of_hosts = ((each.usage, f" on {each.name}") for each in agent.hosts)
+    for usage, on_host in ((agent.usage, where), *of_hosts):
+        for what, found, one, together in stated_rows(usage):
+            yield f"{what}{on_host if one is Milliseconds else ''}", found, one, together
+
+
 def usage_table(agent: AgentSummary) -> Table:
     """One row for everything that is stated of the searches of a run; for how many it is, is in the last column."""
-    rows = ((Text(row[0]), *_cells(row)) for row in stated_rows(agent.usage))
+    rows = ((Text(row[0]), *_cells(row)) for row in all_stated(agent))
     return table((STATED_OR_COUNTED, *_COLUMNS), rows, secondary=_SECONDARY)
 
 
-def usages_table(agents: Mapping[str, AgentSummary]) -> Table:
+def usages_table(report: Report) -> Table:
     """The same of several runs."""
-    rows = ((Text(name), Text(row[0]), *_cells(row)) for name, agent in agents.items() for row in stated_rows(agent.usage))
+    labels = host_labels(report)
+    stated = ((name, row) for name, agent in report.agents.items() for row in all_stated(agent, labels.get(name, "")))
+    rows = ((Text(name), Text(row[0]), *_cells(row)) for name, row in stated)
     return table(("run", STATED_OR_COUNTED, *_COLUMNS), rows, keys=2, secondary=_SECONDARY)
 
 

@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from searchmark.agents.agent import AgentSpec
 from searchmark.files.cache_folders import cache_folder, foreign_cache_folder
 from searchmark.files.guarded import changed_at
+from searchmark.files.private_folders import private_folder
 from searchmark.running.sandbox.launch import Sandbox
 from searchmark.running.sandbox.needs import is_foreign
 
@@ -58,3 +60,27 @@ def guarded_caches(specs: Sequence[AgentSpec], sandbox: Sandbox | None) -> Itera
     ours, theirs = CacheWatch(cache_folder()), CacheWatch(foreign_cache_folder())
     with ours.guard.as_file() as guard:
         yield Caches(guard, ours, theirs, apart=all(spec.isolated for spec in specs))
+
+
+@dataclass(frozen=True)
+class OwnCache:
+    """A folder that the built-in agents of one process have for themselves, and its guard."""
+
+    folder: Path
+    guard: int
+
+
+@contextmanager
+def own_cache(specs: Sequence[AgentSpec], sandbox: Sandbox | None) -> Iterator[OwnCache | None]:
+    """An empty cache for built-in agents on an executor beside which code of others runs; None where there is no such code.
+
+    A process of an executor may be started at any time, when that code has long been at work: nobody could tell any more what of
+    the cache of the machine was there before.
+    """
+    if sandbox is not None or not any(map(is_foreign, specs)):
+        yield None
+        return
+    from searchmark.embedders.cache_watch import CacheWatch
+
+    with private_folder() as folder, CacheWatch(folder).guard.as_file() as guard:
+        yield OwnCache(folder, guard)

@@ -10,11 +10,12 @@ from __future__ import annotations
 import threading
 from collections.abc import Mapping
 from dataclasses import dataclass
+from time import process_time_ns, thread_time_ns
 from typing import Any
 
 from searchmark.corpora.locations import Commit, Location
 from searchmark.running.worker.in_process import Worker
-from searchmark.running.worker.process_tree import own_wait_for_core
+from searchmark.running.worker.process_tree import own_wait_for_core, wait_for_core_of_other_threads
 
 ALLOWED_NS = 50_000_000  # for everything around a search, whatever its size
 ALLOWED_PER_HIT_NS = 20_000  # taken apart, compared, written as JSON
@@ -53,7 +54,7 @@ class ClockCheck:
     def __init__(self, load: Load) -> None:
         self._load = load
         self._worker: Worker | None = None
-        self._waits = _Waits()
+        self._waits = _SharedWaits() if load.workers > 1 else _Waits()
         self._searches = 0
         self._excess = self._recent = 0  # of all searches beyond what is usual, and of those since the kernel was last asked
         self._explained = 0
@@ -108,28 +109,55 @@ class ClockCheck:
 
 
 class _Waits:
-    """How long worker and runner have waited for a core. Those of a thread can be asked for only by itself."""
+    """How long worker and runner have waited for a core. Those of a thread can be asked for only by itself.
+
+    A thread also waits while another one of its process computes, since Python runs one at a time: an answer that has come is not
+    seen as long as one that looks ahead in a history is busy. No longer than the others have computed, though.
+    """
 
     def __init__(self) -> None:
         self._theirs: int | None = None
-        self._own, self._thread, self._thread_waited = 0, 0, 0
+        self._own, self._thread, self._thread_waited, self._computed = 0, 0, 0, 0
 
     def begin(self, worker: Worker) -> None:
         self._theirs = worker.waited_ns()
-        self._thread, self._thread_waited = threading.get_ident(), own_wait_for_core()
+        self._thread, self._thread_waited, self._computed = threading.get_ident(), own_wait_for_core(), _computed_by_others()
         self._own = 0
 
     def note_own(self) -> None:
         """What this thread has waited since it was last here; one that was never here has begun since."""
-        thread, waited = threading.get_ident(), own_wait_for_core()
+        thread, waited, computed = threading.get_ident(), own_wait_for_core(), _computed_by_others()
+        if thread == self._thread:
+            self._own += max(0, computed - self._computed)
         self._own += waited - self._thread_waited if thread == self._thread and waited >= self._thread_waited else waited
-        self._thread, self._thread_waited = thread, waited
+        self._thread, self._thread_waited, self._computed = thread, waited, computed
 
     def since_last(self, worker: Worker) -> int | None:
         self.note_own()
         before, self._theirs = self._theirs, worker.waited_ns()
         own, self._own = self._own, 0
         return None if before is None or self._theirs is None else max(0, self._theirs - before) + own
+
+
+class _SharedWaits(_Waits):
+    """The same in a process that others share, each of which may hold the lock of the interpreter and wait for a core itself."""
+
+    _others = 0
+
+    def begin(self, worker: Worker) -> None:
+        super().begin(worker)
+        self._others = wait_for_core_of_other_threads()
+
+    def note_own(self) -> None:
+        """What all threads have waited since this was last asked; those that have ended are not there any more."""
+        super().note_own()
+        before, self._others = self._others, wait_for_core_of_other_threads()
+        self._own += max(0, self._others - before)
+
+
+def _computed_by_others() -> int:
+    """How long the other threads of this process have computed."""
+    return process_time_ns() - thread_time_ns()
 
 
 def doubtful(doubted: int, searches: int) -> bool:

@@ -23,6 +23,7 @@ from searchmark.judging.existence import Existing
 from searchmark.judging.names import CaseKinds
 from searchmark.measures.line_tokens import tokens_of_lines
 from searchmark.records import SearchedRepository, Suite
+from searchmark.records.digests import digest_of_cases
 from searchmark.records.shown import quoted
 from searchmark.running.line_counts import LineTokens, TextCounter
 from searchmark.running.plan import Step
@@ -48,21 +49,26 @@ class CorpusInspector:
     """The locations of a run: what exists there, digests, and the repositories that they belong to."""
 
     def __init__(self, suite: Suite, mappings: Sequence[Mapping[str, Location]], until_the_end: ExitStack) -> None:
-        self._suite = suite
         self._until_the_end = until_the_end
         self._prefetching = until_the_end.enter_context(ThreadPoolExecutor(1))
         self._existing: dict[Documents | Folder, Existing] = {}
         self._surveys: dict[Documents | Folder, Survey] = {}
         self._histories: dict[object, _History] = {}
         self._line_tokens: dict[Documents | Folder, dict[str, LineTokens]] = {}
-        self._judges_lines = CaseKinds.of(suite).lines
         self._fingerprints: dict[DirectorySource, _FolderState] = {}
         self.changed: list[str] = []
-        distinct = list(dict.fromkeys(location for locations in mappings for location in _distinct(locations)))
-        for location in distinct:
-            self._look_up(location)
+        distinct = self.turn_to(suite, mappings)
         self.repositories = _searched_repositories(distinct)
         self.survey = next(iter(self._surveys.values()), None) if len(distinct) == 1 else None
+
+    def turn_to(self, suite: Suite, mappings: Sequence[Mapping[str, Location]]) -> list[Location]:
+        """Look at other cases from here on, and at their locations unless they are known; these, each once."""
+        self._suite, self._judges_lines = suite, CaseKinds.of(suite).lines
+        distinct = list(dict.fromkeys(location for locations in mappings for location in _distinct(locations)))
+        for location in distinct:
+            if location not in self._surveys:
+                self._look_up(location)
+        return distinct
 
     def _look_up(self, location: Location) -> None:
         """Survey what is small or lies there; commits are looked at when their cases come."""
@@ -126,11 +132,16 @@ class CorpusInspector:
                 return self._existing[location]
 
     def digest(self, locations: Mapping[str, Location]) -> str | None:
-        """One corpus has its own digest; several have one of all of theirs; what a service searches is not known."""
-        digests = self._digests(locations)
-        if None in digests.values():
-            return None
-        return next(iter(digests.values())) if len(digests) == 1 else _digest_of_all(digests)
+        """One corpus has its own digest; several have one of what each case searches; what a service searches is not known."""
+        distinct = {self._digest_of(each) for each in _distinct(locations)}
+        return distinct.pop() if len(distinct) == 1 else self.searched(locations)
+
+    def searched(self, locations: Mapping[str, Location]) -> str | None:
+        """One digest of what each case searches; those of shards add up to that of all cases."""
+        digests = {id(each): self._digest_of(each) for each in _distinct(locations)}
+        by_case = {case: digests[id(location)] for case, location in locations.items()}
+        known = {case: digest for case, digest in by_case.items() if digest is not None}
+        return digest_of_cases(known) if len(known) == len(by_case) else None
 
     def identity(self, locations: Mapping[str, Location]) -> str:
         """What must be the same for a journal to be continued: every location, and what was found there."""
@@ -139,7 +150,7 @@ class CorpusInspector:
     def shared_corpora(self, locations: Mapping[str, Location]) -> dict[str, str]:
         """The digests of folders and commits by their names; documents that a case brings along are nobody else's."""
         digests = {each.name: self._digest_of(each) for each in _distinct(locations) if isinstance(each, Folder | Commit)}
-        return {name: digest for name, digest in digests.items() if digest is not None}
+        return {name: digest for name, digest in sorted(digests.items()) if digest is not None}
 
     def _digests(self, locations: Mapping[str, Location]) -> dict[str, str | None]:
         return {location.identity: self._digest_of(location) for location in _distinct(locations)}
@@ -169,10 +180,11 @@ def _digest_of_all(digests: Mapping[str, str | None]) -> str:
 
 
 def _searched_repositories(locations: Sequence[Location]) -> tuple[SearchedRepository, ...]:
-    """The repositories among the locations, each once; a folder that is none, or a file, is left out."""
+    """The repositories among the locations by name, each once; a folder that is none, or a file, is left out."""
     folders = {each.path: each.name for each in locations if isinstance(each, Commit | Folder) and each.path.is_dir()}
     states = {path: repository_state(path) for path in folders}
-    return tuple(SearchedRepository(folders[path], state.commit, state.dirty) for path, state in states.items() if state)
+    found = (SearchedRepository(folders[path], state.commit, state.dirty) for path, state in states.items() if state)
+    return tuple(sorted(found, key=lambda each: each.name))
 
 
 class _FolderState(NamedTuple):

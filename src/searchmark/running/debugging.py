@@ -15,8 +15,8 @@ from searchmark.records import Suite
 from searchmark.running.corpus_inspector import open_inspector
 from searchmark.running.entrant import Entrant
 from searchmark.running.plan import Step, ordered
+from searchmark.running.request import Ran
 from searchmark.running.run_builder import assembled
-from searchmark.running.runner import Ran
 from searchmark.running.session import answered
 from searchmark.running.settling import settled
 from searchmark.running.worker.server import Server

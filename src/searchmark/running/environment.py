@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import platform
+import socket
 import sys
 from functools import cache
 from importlib.metadata import PackageNotFoundError, version
@@ -24,6 +25,7 @@ def environment() -> Environment:
         cpu=_cpu(),
         cores=os.cpu_count(),
         memory_bytes=_memory(),
+        host=socket.gethostname() or None,
     )
 
 

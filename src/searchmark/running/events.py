@@ -21,7 +21,8 @@ class WorkerEvent:
     """A worker was started, its agent was prepared or could not be, it was lost (``reason``), or closed in good order.
 
     ``seconds`` is the time that starting or preparing took; ``how`` says whether the index was built or updated.
-    ``doubted``: the worker reported much less, and ``seconds`` is what passed on the runner's clock.
+    ``doubted``: the worker reported much less, and ``seconds`` is what passed on the runner's clock. ``host`` is where that was,
+    and ``place`` which of the cases, in the order in which they are asked, the block began with that it belongs to.
     """
 
     event: EventKind
@@ -33,6 +34,8 @@ class WorkerEvent:
     reason: str | None = None
     description: Mapping[str, Any] | None = None
     vectors: tuple[VectorStatistics, ...] | None = None
+    host: int | None = None
+    place: int | None = None
 
     def to_plain(self) -> dict[str, Any]:
         plain = {name: getattr(self, name) for name in self.__slots__}
@@ -60,6 +63,11 @@ def index_build(events: Sequence[WorkerEvent]) -> IndexBuild:
         updates=sum(event.how == "updated" for event in prepared),
         bytes=max((event.index_bytes for event in prepared if event.index_bytes is not None), default=None),
     )
+
+
+def in_order(events: Sequence[WorkerEvent]) -> list[WorkerEvent]:
+    """As one worker that asks case after case would have had them; blocks come home in any order."""
+    return sorted(events, key=lambda event: event.place or 0)
 
 
 def peak_memory(events: Sequence[WorkerEvent]) -> int | None:

@@ -23,8 +23,19 @@ from searchmark.errors import FormatError, Incomparable, UsageError
 from searchmark.files.folders import make_private_folder
 from searchmark.files.locks import lock_file
 from searchmark.files.our_folder import keep_out_of_git
+from searchmark.records import Environment
 from searchmark.running.events import WorkerEvent
-from searchmark.running.journal_lines import JOURNAL_SCHEMA, JournalEntry, JournalReader, Sealer, has_answers, text, whole_size
+from searchmark.running.journal_lines import (
+    JOURNAL_SCHEMA,
+    JournalEntry,
+    JournalReader,
+    RunEnd,
+    Sealer,
+    SeenHost,
+    has_answers,
+    text,
+    whole_size,
+)
 
 SYNC_SECONDS = 1.0
 
@@ -44,28 +55,30 @@ def new_run_start() -> RunStart:
 
 
 Identity = Callable[[str], Mapping[str, Any]]  # from a salt to what must be the same
+Beginning = Callable[[], Mapping[str, Any]]  # what else is known when it begins
 
 
 class Journal:
     """An open journal, locked against other writers."""
 
-    def __init__(self, path: Path, identity: Identity, start: RunStart, *, resume: bool) -> None:
+    def __init__(self, path: Path, identity: Identity, start: RunStart, beginning: Beginning = dict, *, resume: bool) -> None:
         self.path = path
         self.start = start
         self.entries: dict[str, JournalEntry] = {}
         self.events: list[WorkerEvent] = []
+        self.hosts: list[Environment] = []
         self._synced = time.monotonic()
         self._sealer = Sealer()
         self._whole = True  # whether the file ends where the last line that was sealed ends
         self._descriptor = _opened(path)
         try:
             if not resume or not self._continued(identity):
-                self._begin(identity)
+                self._begin(identity, beginning)
         except BaseException:
             os.close(self._descriptor)
             raise
 
-    def _begin(self, identity: Identity) -> None:
+    def _begin(self, identity: Identity, beginning: Beginning) -> None:
         if has_answers(self._descriptor):
             self._set_aside()
         if os.fstat(self._descriptor).st_size:
@@ -73,7 +86,7 @@ class Journal:
         salt = secrets.token_hex(8)
         started = self.start.started.isoformat()
         run = {"run_id": self.start.id, "started": started}
-        self._write({**JOURNAL_SCHEMA.header(), **run, "salt": salt, "identity": identity(salt)})
+        self._write({**JOURNAL_SCHEMA.header(), **run, "salt": salt, "identity": identity(salt), **beginning()})
 
     def _set_aside(self) -> None:
         """Keep what was there: the run before this one is not lost by starting over."""
@@ -90,28 +103,23 @@ class Journal:
         _refuse_difference(self.path, header["identity"], identity(header["salt"]))
         self.start = _run_start(self.path, header)
         for record in reader.records():
-            if isinstance(record, tuple):
-                self.entries[record[0]] = record[1]
-            else:
-                self.events.append(record)
+            match record:
+                case WorkerEvent():
+                    self.events.append(record)
+                case SeenHost():
+                    self.hosts.append(record.environment)
+                case (case, entry):
+                    self.entries[case] = entry
         self._sealer = reader.sealer
         os.ftruncate(self._descriptor, whole_size(self._descriptor))
         return True
 
-    def note(self, event: WorkerEvent) -> None:
-        """Write down something that happened to a worker."""
-        self._write(event.to_plain())
+    def note(self, record: WorkerEvent | SeenHost | RunEnd) -> None:
+        """Write down something that happened."""
+        self._write(record.to_plain())
 
     def add(self, case: str, entry: JournalEntry) -> None:
-        outcome = entry.outcome
-        line: dict[str, Any] = {"case": case, "status": outcome.status, "ids": outcome.ids, "details": outcome.details.to_plain()}
-        if outcome.scores is not None:
-            line["scores"] = outcome.scores
-        if outcome.lines is not None:
-            line["lines"] = outcome.lines
-        if entry.valid is None or not all(entry.valid):
-            line["valid"] = entry.valid
-        self._write(line)
+        self._write(entry.to_plain(case))
 
     def _write(self, line: Mapping[str, Any]) -> None:
         """Append a line at once: what was handed to the system survives the end of this process."""

@@ -13,18 +13,19 @@ from dataclasses import dataclass
 from functools import cache
 from hashlib import blake2b
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from searchmark.errors import FormatError
 from searchmark.files.schemas import Schema
-from searchmark.files.store import parse_json
-from searchmark.records import STATUSES, AnswerDetails, is_line_range
+from searchmark.files.store import parse_json, plain_json
+from searchmark.records import STATUSES, AnswerDetails, Environment, Provenance, is_line_range
 from searchmark.running.events import WorkerEvent
 from searchmark.running.session import Outcome
 
 if TYPE_CHECKING:
     from pydantic import TypeAdapter
 
+T = TypeVar("T")
 JOURNAL_SCHEMA = Schema("journal", 2)
 PIECE = 1 << 20
 compact = json.JSONEncoder(separators=(",", ":"), allow_nan=False).encode  # what is written can be read again
@@ -39,13 +40,56 @@ DAMAGED = (
 
 @dataclass(frozen=True, slots=True)
 class JournalEntry:
-    """What became of a case, and which of its hits exist; None where that is not known."""
+    """What became of a case, and which of its hits exist; None where that is not known.
+
+    ``host`` is where it was asked, ``row`` the place of the case in its suite.
+    """
 
     outcome: Outcome
     valid: tuple[bool, ...] | None
+    host: int = 0
+    row: int | None = None
+
+    def to_plain(self, case: str) -> dict[str, Any]:
+        """As JSON has it, with the case that it is about."""
+        outcome = self.outcome
+        line: dict[str, Any] = {"case": case, "status": outcome.status, "ids": outcome.ids, "details": outcome.details.to_plain()}
+        if outcome.scores is not None:
+            line["scores"] = outcome.scores
+        if outcome.lines is not None:
+            line["lines"] = outcome.lines
+        if self.valid is None or not all(self.valid):
+            line["valid"] = self.valid
+        if self.host:
+            line["host"] = self.host
+        if self.row is not None:
+            line["row"] = self.row
+        return line
 
 
-Record = tuple[str, JournalEntry] | WorkerEvent
+@dataclass(frozen=True, slots=True)
+class SeenHost:
+    """A machine that answers came from, and the number that they call it by."""
+
+    number: int
+    environment: Environment
+
+    def to_plain(self) -> dict[str, Any]:
+        return {"seen_host": self.number, "environment": plain_json(self.environment)}
+
+
+@dataclass(frozen=True, slots=True)
+class RunEnd:
+    """That the run came to its end, and all that is known of it then."""
+
+    provenance: Provenance
+
+    def to_plain(self) -> dict[str, Any]:
+        return {"run_end": plain_json(self.provenance)}
+
+
+Answered = tuple[str, JournalEntry]
+Record = Answered | WorkerEvent | SeenHost | RunEnd
 
 
 class Damaged(Exception):
@@ -132,7 +176,7 @@ class JournalReader:
         for number, raw in enumerate(self._lines, 2):
             data = parse_json(self._path, self._opened(number, raw).decode("utf-8", "replace"), number)
             try:
-                yield WorkerEvent.from_plain(data) if "event" in data else (text(data["case"]), self._entry(data))
+                yield self._record(data)
             except (KeyError, TypeError, ValueError, OverflowError, RecursionError) as error:
                 raise FormatError(self._path, f"line {number}", "is not an answer") from error
 
@@ -142,15 +186,38 @@ class JournalReader:
         except Damaged:
             raise FormatError(self._path, f"line {number}", DAMAGED) from None
 
-    def _entry(self, data: Mapping[str, Any]) -> JournalEntry:
-        ids = tuple(self._ids.setdefault(each, each) for each in map(text, data["ids"]))
-        flags = data.get("valid", [True] * len(ids))
-        scores, lines = data.get("scores"), data.get("lines")
-        columns = [column for column in (flags, scores, lines) if column is not None]
-        if data["status"] not in STATUSES or any(len(column) != len(ids) for column in columns):
-            raise ValueError
-        outcome = Outcome(data["status"], ids, _numbers(scores), _ranges(lines), _details().validate_python(data["details"]))
-        return JournalEntry(outcome, None if flags is None else tuple(map(bool, flags)))
+    def _record(self, data: Mapping[str, Any]) -> Record:
+        if "seen_host" in data:
+            return SeenHost(whole(data["seen_host"]), adapter(Environment).validate_python(data["environment"]))
+        if "run_end" in data:
+            return RunEnd(adapter(Provenance).validate_python(data["run_end"]))
+        return plain_record(data, self._ids)
+
+
+def plain_record(data: Mapping[str, Any], known_ids: dict[str, str]) -> Answered | WorkerEvent:
+    """An answer or an event from plain data; equal ids become one text. Anything else raises what checking the shape raises."""
+    return WorkerEvent.from_plain(data) if "event" in data else (text(data["case"]), _entry(data, known_ids))
+
+
+def _entry(data: Mapping[str, Any], known_ids: dict[str, str]) -> JournalEntry:
+    ids = tuple(known_ids.setdefault(each, each) for each in map(text, data["ids"]))
+    flags = data.get("valid", _all_exist(len(ids)))
+    scores, lines = data.get("scores"), data.get("lines")
+    columns = [column for column in (flags, scores, lines) if column is not None]
+    if data["status"] not in STATUSES or any(len(column) != len(ids) for column in columns):
+        raise ValueError
+    outcome = Outcome(
+        data["status"], ids, _numbers(scores), _ranges(lines), adapter(AnswerDetails).validate_python(data["details"])
+    )
+    valid = flags if flags is None or isinstance(flags, tuple) else tuple(map(bool, flags))
+    row = data.get("row")
+    return JournalEntry(outcome, valid, whole(data.get("host", 0)), None if row is None else whole(row))
+
+
+@cache
+def _all_exist(hits: int) -> tuple[bool, ...]:
+    """What most answers say of their hits, kept once for all of them."""
+    return (True,) * hits
 
 
 def _whole_lines(descriptor: int) -> Iterator[bytes]:
@@ -195,11 +262,18 @@ def _ranges(lines: Any) -> tuple[tuple[int, int] | None, ...] | None:
     return tuple(None if span is None else (span[0], span[1]) for span in lines)
 
 
+def whole(value: Any) -> int:
+    if type(value) is not int or value < 0:
+        raise TypeError
+    return value
+
+
 @cache
-def _details() -> TypeAdapter[AnswerDetails]:
+def adapter(kind: type[T]) -> TypeAdapter[T]:
+    """What reads a kind of record from plain data."""
     from pydantic import TypeAdapter
 
-    return TypeAdapter(AnswerDetails)
+    return TypeAdapter(kind)
 
 
 def journal_entries(path: Path) -> dict[str, JournalEntry]:

@@ -10,7 +10,7 @@ from searchmark.errors import NothingEvaluated, UsageError
 from searchmark.files.store import file_name
 from searchmark.options.experiment_options import CaseSelection
 from searchmark.records import PARENT, RunLabel, Suite
-from searchmark.running.agent_run import RETRIED
+from searchmark.running.giving_up import RETRIED
 from searchmark.running.journal_lines import journal_entries
 
 

@@ -39,8 +39,9 @@ def _valid(flags: Sequence[tuple[bool, ...] | None]) -> NDArray[np.bool_] | None
 
 
 def _dropped(details: Iterable[AnswerDetails]) -> dict[str, int]:
+    """What was left out of all answers, by reason; in an order that does not depend on which of them came first."""
     totals: dict[str, int] = {}
     for each in details:
         for key, count in (dict(each.dropped) | {"unreachable_targets": len(each.unreachable)}).items():
             totals[key] = totals.get(key, 0) + count
-    return {key: count for key, count in totals.items() if count}
+    return {key: count for key, count in sorted(totals.items()) if count}

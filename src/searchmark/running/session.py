@@ -73,7 +73,8 @@ class Session:
         self._clock = ClockCheck(Load(options.depth, options.jobs))
         self._resets = self._counts = self._streams = False
         self.needs_corpus = True  # as far as is known before it is loaded
-        self._ever_ready = False
+        self.ever_ready = False
+        self._was_ready = False  # in this session: of one that was not, there is nothing to close
         self._in_a_row = 0
         self.given_up: str | None = None
         self._output = {"stdout": Output(), "stderr": Output()}
@@ -86,12 +87,17 @@ class Session:
             self._end()
             raise UsageError(str(failure)) from failure
 
-    def restore(self, in_a_row: int) -> None:
-        """Take over the failures in a row of a run that is resumed."""
+    def restore(self, in_a_row: int, *, ever_ready: bool) -> None:
+        """Take over the failures in a row of a run that is resumed, and whether its agent was ready at least once."""
         self._in_a_row = in_a_row
-        self._ever_ready = in_a_row > 0
+        self.ever_ready = self.ever_ready or ever_ready
         if in_a_row:
             self._give_up_at_the_limit("see the journal")
+
+    def begin_block(self, *, ever_ready: bool) -> None:
+        """Ask what comes as if nothing had failed before: of the blocks that are asked elsewhere nothing is known here."""
+        self._in_a_row, self.given_up = 0, None
+        self.ever_ready = self.ever_ready or ever_ready
 
     def ask(self, query: str, location: Location, request: Mapping[str, Any] | None = None) -> Outcome:
         """Search one corpus once cold and then warm, as often as the options say; ``request`` is the case's own, if it has one."""
@@ -121,7 +127,7 @@ class Session:
         self.abandon()
 
     def _close_worker(self) -> None:
-        if self._process is not None and self._ever_ready:
+        if self._process is not None and self._was_ready:
             try:
                 reply = self._process.ask({"op": "close"}, CLOSING_SECONDS)
                 wrong = wrong_shape("close", reply, 0)
@@ -134,6 +140,11 @@ class Session:
         """End the worker at once."""
         self._end()
         self._snapshots.close()
+
+    def interrupt(self) -> None:
+        """Have what is being asked fail at once. For any thread, as nothing else here is; whoever asks ends the worker."""
+        if (process := self._process) is not None:
+            process.hang_up()
 
     def printed(self) -> list[Printed]:
         """What the agent has printed: its beginning, and how much there was."""
@@ -200,7 +211,7 @@ class Session:
         return Outcome(failure.status, details=details)
 
     def _unprepared(self, failure: RequestFailed) -> Outcome:
-        if self._ever_ready:
+        if self.ever_ready:
             return self._failed(failure)
         advice = self._more_time() if failure.status == "timeout" else ""
         self.given_up = f"the agent could not be started: {failure}{advice}"
@@ -215,7 +226,7 @@ class Session:
 
     def _give_up_at_the_limit(self, reason: str) -> None:
         if self._in_a_row >= self._options.max_failures:
-            self.given_up = f"{self._in_a_row} consecutive failures, the last one: {reason}"
+            self.given_up = too_many_failures(self._in_a_row, reason)
             self._end()
 
     def _start(self) -> str | None:
@@ -258,7 +269,7 @@ class Session:
         facts = {key: reply[key] for key in ("how", "index_bytes", "memory", "description", "vectors")}
         event = {"event": "prepared", "seconds": ns / 1e9, "doubted": None if believed else True, **facts}
         self._happened(WorkerEvent.from_plain(event))
-        self._location, self._ever_ready = location, True
+        self._location, self.ever_ready, self._was_ready = location, True, True
         return True
 
     def _exported(self, location: Location) -> dict[str, Any]:
@@ -342,6 +353,11 @@ class Session:
             self._process.end()
             self._process = None
             self._location = None
+
+
+def too_many_failures(in_a_row: int, last: str) -> str:
+    """Why an agent is not asked any more."""
+    return f"{in_a_row} consecutive failures, the last one: {last}"
 
 
 def _own(request: Mapping[str, Any] | None) -> dict[str, Any]:

@@ -7,19 +7,19 @@ from dataclasses import dataclass
 from typing import Any
 
 from searchmark.records import AnswerDetails, TrustEvent
+from searchmark.records.trust_sentences import not_whole
 from searchmark.running.clock_check import doubtful
 from searchmark.running.events import WorkerEvent, description, failure_to_start
 
 
 @dataclass(frozen=True)
 class Observed:
-    """What was seen of a run; ``broken``, ``journal`` and ``cache`` are sentences about what happened to it, if anything did."""
+    """What was seen of a run; ``broken`` and ``cache`` are sentences about what happened to it, if anything did."""
 
     isolated: bool
     events: Sequence[WorkerEvent]
     details: Sequence[AnswerDetails]
     broken: str | None
-    journal: str | None
     cache: str | None
     corpora: Sequence[str]
 
@@ -38,12 +38,8 @@ def _events(seen: Observed) -> Iterator[TrustEvent]:
         yield TrustEvent("not_started", failure)
     if seen.broken is not None:
         yield TrustEvent("failed", seen.broken)
-    not_whole = [each.failure for each in seen.details if each.not_whole]
-    if not_whole:
-        yield TrustEvent("not_whole", f"{len(not_whole)} of {len(seen.details)} cases were not searched: {not_whole[0]}")
+    yield from not_whole(seen.details)
     yield from _doubts(seen)
-    if seen.journal is not None:
-        yield TrustEvent("journal_changed", seen.journal)
     if seen.cache is not None and _has_embedder(description(seen.events)):
         yield TrustEvent("cache_changed", seen.cache)
     if seen.corpora:

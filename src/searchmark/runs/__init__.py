@@ -115,17 +115,21 @@ def _is_trec(path: Path) -> bool:
     return path.suffix.lower() == ".trec"
 
 
+def target_files(runs: Sequence[Run], target: str | PathLike[str]) -> list[Path]:
+    """The files that `save_runs` writes."""
+    path = user_path(target)
+    check_target(path, len(runs), ())
+    if len(runs) == 1 and path.suffix and not path.is_dir():
+        return [path]
+    return [path / f"{file_name(name)}.jsonl" for name in display_names([run.label for run in runs])]
+
+
 def save_runs(runs: Sequence[Run], target: str | PathLike[str], on_loss: Callable[[str], None] = lambda _: None) -> list[Path]:
     """Write runs into a folder, each under its name; a single one may be given the name of its file instead.
 
     ``on_loss`` is called with what a file could not hold, sentence by sentence.
     """
-    path = user_path(target)
-    check_target(path, len(runs), ())
-    if len(runs) == 1 and path.suffix and not path.is_dir():
-        paths = [path]
-    else:
-        paths = [path / f"{file_name(name)}.jsonl" for name in display_names([run.label for run in runs])]
+    paths = target_files(runs, target)
     for run, file in zip(runs, paths, strict=True):
         for sentence in save_run(run, file):
             on_loss(f"{file}: {sentence}")

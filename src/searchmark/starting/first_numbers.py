@@ -16,7 +16,7 @@ from searchmark.records import Suite
 from searchmark.records.shown import counted
 
 if TYPE_CHECKING:
-    from searchmark.running.runner import Ran
+    from searchmark.running.request import Ran
 
 MOST_CASES = 500  # a suite that is larger is measured by evaluate, which shows how long it takes
 Run = Callable[[Experiment], "Ran"]

@@ -25,7 +25,12 @@ from searchmark.sweeps.grid import GridSetting
 from searchmark.sweeps.row_inputs import RowInputs, changed_inputs
 
 SWEEPS = "sweeps"
-CHANGE_NO_TIME = frozenset(CHANGE_NO_ANSWER) - {"jobs"}  # searches side by side take longer
+THIS_PROCESS = "this process"
+
+
+def processes(jobs: int) -> str:
+    """The executor that a number of jobs is short for."""
+    return f"process:{jobs}" if jobs > 1 else THIS_PROCESS
 
 
 def default_folder(depends_on: Mapping[str, Any]) -> Path:
@@ -37,11 +42,15 @@ def default_folder(depends_on: Mapping[str, Any]) -> Path:
 
 @strict_record
 class KeptInputs:
-    """What a row was made from, the corpus of the sweep, and the id of the run; the last are None while the row is in work."""
+    """What a row was made from, the corpus of the sweep, the id of the run, and the executor that asked the cases.
+
+    Corpus and run are None while the row is in work, and the executor is None in files of earlier versions.
+    """
 
     inputs: RowInputs
     corpus: str | None = None
     run: str | None = None
+    executor: str | None = None
 
 
 @dataclass(frozen=True)
@@ -61,6 +70,7 @@ class ExpectedRow:
     corpus: str | None
     options: RunOptions
     inputs: RowInputs
+    executor: str
 
     def misfits(self, run: Run, kept: KeptInputs) -> Iterator[str]:
         """What does not fit, in words."""
@@ -75,8 +85,12 @@ class ExpectedRow:
         if known.version != version("searchmark"):
             yield f"made by Searchmark {known.version}"
         for name, value in asdict(self.options).items():
-            if name not in CHANGE_NO_TIME and known.options.get(name) != value:
+            if name not in CHANGE_NO_ANSWER and known.options.get(name) != value:
                 yield f"{name} was {known.options.get(name)} and is {value}"
+        jobs = known.options.get("jobs")
+        executor = kept.executor or processes(jobs if isinstance(jobs, int) else 1)
+        if executor != self.executor:  # searches side by side, or elsewhere, take another time
+            yield f"executor was {executor} and is {self.executor}"
         yield from changed_inputs(kept.inputs, self.inputs)
 
 
@@ -97,12 +111,12 @@ class SweepFolder:
         """What the row, or the one in work, was made from."""
         return self.path / "inputs" / f"{setting.key}.json"
 
-    def begun(self, setting: GridSetting) -> RowInputs | None:
-        """What the row in work was begun with."""
-        return None if (found := self._inputs(setting)) is None else found.inputs
+    def begun(self, setting: GridSetting, inputs: RowInputs, executor: str) -> bool:
+        """Whether the row in work was begun with these, so that it can be continued."""
+        return self._inputs(setting) == KeptInputs(inputs, executor=executor)
 
-    def begin(self, setting: GridSetting, inputs: RowInputs) -> None:
-        self._keep_inputs(setting, KeptInputs(inputs))
+    def begin(self, setting: GridSetting, inputs: RowInputs, executor: str) -> None:
+        self._keep_inputs(setting, KeptInputs(inputs, executor=executor))
 
     def kept(self, setting: GridSetting, expected: ExpectedRow) -> KeptRow | None:
         """The row of a setting that was measured before, under its name of today; None if there is none."""
@@ -119,9 +133,9 @@ class SweepFolder:
         reasons = tuple(expected.misfits(run, found))
         return KeptRow(None if reasons else replace(run, label=RunLabel(setting.name)), reasons)
 
-    def keep(self, setting: GridSetting, run: Run, inputs: RowInputs, corpus: str | None) -> None:
+    def keep(self, setting: GridSetting, run: Run, inputs: RowInputs, corpus: str | None, executor: str) -> None:
         # In this order: a row without its inputs is not believed, and until it is there its journal is.
-        self._keep_inputs(setting, KeptInputs(inputs, corpus, run.provenance.id))
+        self._keep_inputs(setting, KeptInputs(inputs, corpus, run.provenance.id, executor))
         save_run(run, self.row_file(setting), private=True)
 
     def forget(self, setting: GridSetting) -> None:

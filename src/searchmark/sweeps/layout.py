@@ -34,7 +34,8 @@ COST_TITLE = "Cost: p50 / p95 / p99 in ms, in the index alone and end to end"
 
 
 def quality_title(sweep: Sweep) -> str:
-    return f"Recall of neighbours and {sweep.measure}; p95 is {sweep.decided_by}"
+    p95 = f"p95 is {sweep.decided_by}" if sweep.not_compared is None else "no p95, since hosts differ"
+    return f"Recall of neighbours and {sweep.measure}; {p95}"
 
 
 def short_measure(name: str) -> str:
@@ -49,7 +50,8 @@ def legend(sweep: Sweep) -> list[str]:
     quality = _numbers(row.on_quality_frontier for row in sweep.rows)
     frontier = f"frontier of recall and p95: {recall}; of {short_measure(sweep.measure)} and p95: {quality}"
     meaning = "no other setting is both quicker and better; the quickest one is always on it, however bad"
-    return [*(f"{short} is {name}" for short, name in shortened.items()), f"{frontier} ({meaning})"]
+    told = [f"{frontier} ({meaning})"] if sweep.not_compared is None else []
+    return [*(f"{short} is {name}" for short, name in shortened.items()), *told]
 
 
 def _numbers(marks: Iterable[bool | None]) -> str:
@@ -62,6 +64,8 @@ def _measures(sweep: Sweep) -> list[str]:
 
 def headline(sweep: Sweep) -> str:
     """Which setting, in few words."""
+    if sweep.not_compared is not None:
+        return "Which setting is cheapest is not decided"
     return "No cheaper setting was shown to be as good" if sweep.cheapest is None else f"Cheapest: {sweep.cheapest}"
 
 
@@ -183,11 +187,15 @@ class Percentiles(Cell):
 def cost_table(sweep: Sweep) -> Table:
     """What each setting costs: times of the index alone and end to end, and how large it is.
 
-    What building took is left out: whichever setting comes first embeds for all, so that it compares nothing.
+    What building took is left out: whichever setting comes first embeds for all, so that it compares nothing. Where hosts differ,
+    each row says whose times these are.
     """
     columns = ("#", "index", "cold", "warm", "size", "vectors", "overlap", "failed")
-    rows = (_cost_row(number, row) for number, row in enumerate(sweep.rows, 1))
-    return table(columns, rows, secondary=("overlap", "failed"))
+    rows = [_cost_row(number, row) for number, row in enumerate(sweep.rows, 1)]
+    if sweep.not_compared is None:
+        return table(columns, rows, secondary=("overlap", "failed"))
+    on_hosts = ((*cells, Text(", ".join(row.hosts) or UNDEFINED)) for cells, row in zip(rows, sweep.rows, strict=True))
+    return table((*columns, "host"), on_hosts, secondary=("overlap", "failed"))
 
 
 def _cost_row(number: int, row: SweepRow) -> tuple[Cell, ...]:

@@ -8,6 +8,7 @@ from typing import Any
 
 from searchmark.analysis.ann import ann_of
 from searchmark.analysis.comparison import compare, primary_column
+from searchmark.analysis.hosts import runs_not_compared
 from searchmark.analysis.latencies import latencies_of
 from searchmark.analysis.non_inferiority import NonInferiority, non_inferiorities
 from searchmark.analysis.scores import Scores
@@ -51,6 +52,7 @@ def sweep_result(
     groups = {each: number for number, each in enumerate(dict.fromkeys(each.vectors for each in grid.settings), 1)}
     rows = [_row(each, measured, compared.get(each.setting.key), groups[each.setting.vectors]) for each in outcomes]
     decided_by = _decided_by(grid, rows)
+    refused = runs_not_compared({each.setting.name: each.run for each in outcomes if each.run is not None})
     found = Sweep(
         suite=SweepSuite(suite.name, len(suite), None if survey is None else survey.digest),
         agent=grid.agent.name,
@@ -66,6 +68,7 @@ def sweep_result(
         notes=grid.notes,
         equivalences=tuple(equivalences([(each.setting, each.run) for each in outcomes if each.run is not None])),
         version=_version(),
+        not_compared=refused,
     )
     return concluded(replace(found, rows=tuple(_with_frontiers(rows, found))))
 
@@ -143,6 +146,8 @@ def _row(outcome: RowOutcome, measured: _Measured, against: AgainstBaseline | No
         started=run.provenance.started,
         ended=run.provenance.ended,
         against_baseline=against,
+        hosts=tuple(host.name for host in run.provenance.hosts),
+        workers=run.provenance.workers,
     )
 
 

@@ -13,9 +13,10 @@ UNSTEADY = 10  # p95 over p50 of the time in the index alone
 
 
 def row_notes(sweep: Sweep) -> Iterator[str]:
-    """Rows without numbers, one note for each reason; rows of another time; and rows whose times vary too much."""
+    """Rows without numbers, one note for each reason; rows of another time or under another load; and those whose times vary."""
     yield from _failures(sweep.rows)
     yield from _measured_apart(sweep.rows)
+    yield from _loaded_otherwise(sweep.rows)
     yield from _unsteady(sweep.rows)
 
 
@@ -37,6 +38,16 @@ def _measured_apart(rows: Sequence[SweepRow]) -> Iterator[str]:
         yield (
             f"{which} measured on {_when(earlier)}, the last ones on {_when(sessions[-1])}: "
             "times may not be comparable; --fresh measures all again"
+        )
+
+
+def _loaded_otherwise(rows: Sequence[SweepRow]) -> Iterator[str]:
+    """Rows that were not all measured by as many workers, as on a cluster that has grown meanwhile."""
+    counts = sorted({row.workers for row in rows if row.workers is not None})
+    if len(counts) > 1:
+        yield (
+            f"rows were measured by {counts[0]} to {counts[-1]} workers at a time: times may not be comparable; "
+            "--fresh measures all again"
         )
 
 

@@ -148,7 +148,8 @@ def _cells(sweep: Sweep, number: int, row: SweepRow, measures: Iterable[str]) ->
     }
     cells |= {"non_inferior_p": None if against is None else against.non_inferior.p_holm}
     cells |= {"non_inferior": None if against is None else against.non_inferior.shown}
-    return cells | {"on_frontier": row.on_frontier, "on_quality_frontier": row.on_quality_frontier}
+    cells |= {"on_frontier": row.on_frontier, "on_quality_frontier": row.on_quality_frontier}
+    return cells | {"hosts": csv_text(", ".join(row.hosts))}
 
 
 TEXTS: dict[str, Callable[[Sweep], str | Iterable[str]]] = {

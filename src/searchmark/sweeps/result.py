@@ -51,6 +51,8 @@ class SweepRow:
     ``index_ms`` is the time in the index alone; ``cold_ms`` and ``warm_ms`` are end to end. ``failures`` counts
     the cases that ended in an error or a time-out. ``started``, ``ended``: when it was measured, which may have been in an
     earlier sweep. ``build_seconds`` is what making the index ready took; vectors that are in the cache are not embedded again.
+    ``hosts`` are those that measured it, as far as they are known: of several, there are no times together. ``workers``: how many
+    searched at the same time.
     ``on_frontier``: of the settings that search the same vectors, those with the same number in ``vectors_group``, none has as much
     recall as quickly, and more of one of them; ``on_quality_frontier``: the same by the deciding measure, of all settings.
     """
@@ -78,6 +80,8 @@ class SweepRow:
     vectors_group: int = 1
     on_frontier: bool | None = None
     on_quality_frontier: bool | None = None
+    hosts: tuple[str, ...] = ()
+    workers: int | None = None
 
 
 @dataclass(frozen=True)
@@ -112,6 +116,8 @@ class SweepSuite:
 class Sweep:
     """All rows, in the order of the grid. ``decided_by`` says whose p95 tells which setting is cheaper.
 
+    ``not_compared`` is why no p95 tells it: a sentence, where the rows were measured on different hosts.
+
     ``cheapest`` is the name of the setting that the sentence is about, ``best`` that of the one with the highest mean, if that is
     not the baseline; None if there is none.
     """
@@ -131,12 +137,15 @@ class Sweep:
     notes: tuple[str, ...] = ()
     equivalences: tuple[Equivalence, ...] = ()
     version: str | None = None
+    not_compared: str | None = None
 
     @property
     def baseline(self) -> SweepRow:
         return next(row for row in self.rows if row.is_baseline)
 
     def p95(self, row: SweepRow) -> float | None:
-        """The one that tells which setting is cheaper."""
+        """The one that tells which setting is cheaper; none does where the rows were measured on different hosts."""
+        if self.not_compared is not None:
+            return None
         found = row.index_ms if self.decided_by == "index only" else row.cold_ms
         return None if found is None else found.p95

@@ -4,23 +4,25 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol, TypeAlias
 
 from searchmark.corpora.case_locations import Where
-from searchmark.errors import SearchmarkError, UsageError
+from searchmark.errors import PoolGone, SearchmarkError, UsageError
+from searchmark.executors.choice import CodeChoice, DaskChoice, ExecutorChoice, parse_executor
+from searchmark.executors.opening import opened
 from searchmark.experiments import Experiment
 from searchmark.options.experiment_options import CaseSelection, Resumption
+from searchmark.options.placement import Placement
 from searchmark.options.run_options import RunOptions
 from searchmark.records import ERROR, NOT_RUN, TIMEOUT, Run, RunLabel, Suite
-from searchmark.sweeps.folder import ExpectedRow, KeptRow, SweepFolder
+from searchmark.sweeps.folder import ExpectedRow, KeptRow, SweepFolder, processes
 from searchmark.sweeps.grid import Grid, GridSetting, spec_of_setting
 from searchmark.sweeps.row_inputs import RowInputs, row_inputs, with_made_files
 
 if TYPE_CHECKING:
-    from searchmark.running.agent_run import Progress
+    from searchmark.running.progress import Progress
 
 OnProgress: TypeAlias = "Callable[[Progress], None]"
 
@@ -30,7 +32,7 @@ class SweepRequest:
     """What is to be run, on what, and where rows are kept.
 
     ``hidden``: files that a sandboxed agent must not see. ``corpus``: the digest of what is searched.
-    ``refused``: by key of a setting why it cannot be run, as far as that is known before.
+    ``refused``: by key of a setting why it cannot be run, as far as that is known before. ``placement``: who asks the cases.
     """
 
     suite: Suite
@@ -42,6 +44,19 @@ class SweepRequest:
     hidden: tuple[Path, ...] = ()
     corpus: str | None = None
     refused: Mapping[str, str] = field(default_factory=dict)
+    placement: Placement = Placement()  # noqa: RUF009  # frozen
+
+    @property
+    def named_executor(self) -> ExecutorChoice | None:
+        """The one that was named, if one was; refused if it cannot be meant or is not allowed."""
+        named, options = self.placement.executor, self.options
+        return None if named is None else parse_executor(named, foreign=not options.no_exec, network=options.network)
+
+    @property
+    def executor(self) -> str:
+        """Who asks the cases: rows that others have asked have other times."""
+        named = self.named_executor
+        return processes(self.options.jobs) if named is None else named.text
 
 
 @dataclass(frozen=True, eq=False)
@@ -73,7 +88,16 @@ def run_sweep(request: SweepRequest, watcher: SweepWatcher) -> list[RowOutcome]:
         if request.fresh:
             for setting in request.grid.settings:
                 _forget(request, setting)
+        if len(finished_rows(request)) < len(request.grid.settings):
+            _refuse_absent(request.named_executor)
         return [_outcome(request, watcher, number) for number in range(len(request.grid.settings))]
+
+
+def _refuse_absent(executor: ExecutorChoice | None) -> None:
+    """One that is not there is said once, and not of every row."""
+    if isinstance(executor, DaskChoice | CodeChoice):
+        with opened(executor):
+            pass
 
 
 def finished_rows(request: SweepRequest) -> list[GridSetting]:
@@ -93,7 +117,8 @@ def _kept(request: SweepRequest, setting: GridSetting) -> KeptRow | None:
 
 def _expected(request: SweepRequest, setting: GridSetting) -> ExpectedRow:
     spec = spec_of_setting(request.grid, setting)
-    return ExpectedRow(spec.name, request.suite.hashes["queries"], request.corpus, request.options, row_inputs(spec))
+    inputs = row_inputs(spec)
+    return ExpectedRow(spec.name, request.suite.hashes["queries"], request.corpus, request.options, inputs, request.executor)
 
 
 def _outcome(request: SweepRequest, watcher: SweepWatcher, number: int) -> RowOutcome:
@@ -117,6 +142,8 @@ def _made(request: SweepRequest, setting: GridSetting, watcher: SweepWatcher) ->
     inputs = row_inputs(spec_of_setting(request.grid, setting))
     try:
         run = _run(request, setting, inputs, told)
+    except PoolGone as error:  # no other row would fare better
+        raise PoolGone(error.reason, "finished rows and the answers so far are kept: run the same command again") from error
     except SearchmarkError as error:
         return RowOutcome(setting, None, own_words(str(error), request.grid, setting))
     failure = _failure(run)
@@ -124,19 +151,22 @@ def _made(request: SweepRequest, setting: GridSetting, watcher: SweepWatcher) ->
         _remove_journal(request, setting)
         return RowOutcome(setting, None, own_words(failure, request.grid, setting))
     made_from = with_made_files(inputs, row_inputs(spec_of_setting(request.grid, setting)))
-    request.folder.keep(setting, run, made_from, request.corpus)
+    request.folder.keep(setting, run, made_from, request.corpus, request.executor)
     _remove_journal(request, setting)
     return RowOutcome(setting, replace(run, label=RunLabel(setting.name)))
 
 
 def _run(request: SweepRequest, setting: GridSetting, inputs: RowInputs, on_progress: OnProgress) -> Run:
     begun = _journal(request, setting)
-    if begun.exists() and begun.stat().st_size and request.folder.begun(setting) == inputs:
-        # A journal of what has changed since cannot be resumed; then the row is begun again.
-        with suppress(UsageError):
+    if begun.exists() and begun.stat().st_size and request.folder.begun(setting, inputs, request.executor):
+        try:
             return _experiment(request, setting, resume=True).run(on_progress).runs[0]
+        except PoolGone:
+            raise
+        except UsageError:  # a journal of what has changed since cannot be resumed; then the row is begun again
+            pass
     request.folder.forget(setting)
-    request.folder.begin(setting, inputs)
+    request.folder.begin(setting, inputs, request.executor)
     return _experiment(request, setting, resume=False).run(on_progress).runs[0]
 
 
@@ -148,6 +178,7 @@ def _experiment(request: SweepRequest, setting: GridSetting, *, resume: bool) ->
         options=request.options,
         resumption=Resumption(resume=resume, journal_folder=str(request.folder.journals)),
         hidden=request.hidden,
+        placement=request.placement,
     )
 
 

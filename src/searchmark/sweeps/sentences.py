@@ -11,11 +11,12 @@ from math import inf
 
 from searchmark.analysis.intervals import SAME
 from searchmark.findings.sentences import three_digits
-from searchmark.records.shown import counted
+from searchmark.records.shown import counted, listed
 from searchmark.reports.cells import Bytes, Milliseconds, PValue
 from searchmark.sweeps.notes import row_notes
 from searchmark.sweeps.result import AgainstBaseline, Sweep, SweepRow
 
+SETTINGS_NAMED = 10
 _CLAIM = "only the quality is a claim; which one is cheapest is what this sweep measured"
 
 
@@ -23,7 +24,7 @@ def concluded(sweep: Sweep) -> Sweep:
     """The sweep with its sentence and notes."""
     shown = [row for row in sweep.rows if _is_shown(row)]
     cheapest = min([*shown, sweep.baseline], key=lambda row: _price(sweep, row), default=None)
-    if sweep.baseline.failure is not None or (not shown and cheapest is sweep.baseline):
+    if sweep.baseline.failure is not None or sweep.not_compared or (not shown and cheapest is sweep.baseline):
         cheapest = None
     sentence = _no_baseline(sweep) if sweep.baseline.failure is not None else _sentence(sweep, shown, cheapest)
     best = _best(sweep)
@@ -83,6 +84,9 @@ def _sentence(sweep: Sweep, shown: list[SweepRow], cheapest: SweepRow | None) ->
     tested = [row for row in sweep.rows if row.against_baseline is not None]
     if not tested:
         return f"There is no other setting to hold against the baseline ({base.name})."
+    if shown and sweep.not_compared is not None:
+        names = listed([row.name for row in shown], SETTINGS_NAMED)
+        return f"Which setting is cheapest is not decided: {sweep.not_compared}. Shown to lose {loss} against {base.name}: {names}."
     if cheapest is None:
         return f"No setting was shown to lose {loss} against {base.name}: {_what_is_missing(sweep, tested)}"
     if cheapest is base:
@@ -136,7 +140,9 @@ def _notes(sweep: Sweep) -> Iterator[str]:
         yield f"{counted(sweep.duplicates, 'duplicate combination')} dropped"
     if sweep.baseline.added:
         yield f"the baseline ({sweep.baseline.name}) is not in the grid and was added"
-    if sweep.decided_by != "index only":
+    if sweep.not_compared is not None:
+        yield f"{sweep.not_compared}; --fresh measures all again, on one host"
+    elif sweep.decided_by != "index only":
         yield "the end-to-end cold p95 decides: settings differ in their embedder, or not all of them time their index alone"
     yield from row_notes(sweep)
     yield from (each.sentence for each in sweep.equivalences)

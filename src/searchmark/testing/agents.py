@@ -13,6 +13,7 @@ from typing import Any
 from searchmark.agents.agent import AgentSpec
 from searchmark.agents.modes import in_one_mode
 from searchmark.corpora.corpus import load_corpus
+from searchmark.corpora.downloads import local_path
 from searchmark.corpora.locations import Documents, Folder, location_of
 from searchmark.errors import with_excerpt
 from searchmark.judging.existence import Existing
@@ -65,7 +66,7 @@ def checked_agent(
 ) -> AgentCheck:
     """The same as a record; with ``corpus`` the agent searches that, and not a small one of ours."""
     spec = in_one_mode(agent)
-    with _searched(corpus) as (location, existing):
+    with _searched(corpus, network=network) as (location, existing):
         process = start_worker(spec, {"stdout": Output(), "stderr": Output()}, longest_answer(K), Launch.of(spec, {}))
         try:
             return AgentCheck(spec.name, tuple(_problems(process, spec, location, existing, seconds, network)))
@@ -74,10 +75,10 @@ def checked_agent(
 
 
 @contextmanager
-def _searched(path: str | PathLike[str] | None) -> Iterator[tuple[Documents | Folder, Existing]]:
+def _searched(path: str | PathLike[str] | None, *, network: bool) -> Iterator[tuple[Documents | Folder, Existing]]:
     """What the agent searches, and what exists there."""
     if path is not None:
-        corpus = load_corpus(path)
+        corpus = load_corpus(local_path(path, network=network))
         yield location_of(corpus), Existing(corpus.survey.ids, corpus.folder)
         return
     with tempfile.TemporaryDirectory() as name:

@@ -17,7 +17,8 @@ from searchmark.corpora.locations import Remote
 from searchmark.options.run_options import RunOptions
 from searchmark.records import RunLabel
 from searchmark.running.entrant import Entrant
-from searchmark.running.runner import RunRequest, run_agents
+from searchmark.running.request import RunRequest
+from searchmark.running.runner import run_agents
 from tests.support.commands import searchmark
 from tests.support.small_histories import FILE, write_history
 

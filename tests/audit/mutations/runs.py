@@ -19,9 +19,11 @@ from searchmark.records import (
     AgentIdentity,
     AnswerDetails,
     CandidateKinds,
+    Environment,
     ImportedRun,
     Provenance,
     RunLabel,
+    RunPart,
     SuiteIdentity,
     TrustEvent,
     VectorStatistics,
@@ -94,6 +96,26 @@ def agent(name: str = "strong", **known: object) -> Asked:
     return one.knowing(
         suite=identity, agent=AgentIdentity(name, code="digest"), version="1.0", corpora={"catalogue": one.survey.digest}, **known
     )
+
+
+def _environment(host: str) -> Environment:
+    return Environment("3.12", "Linux", host=host)
+
+
+def _on_two_hosts() -> Report:
+    cases = [answer.case for answer in asked().answers]
+    parts = ((cases[:2], "ci-1"), (cases[2:], "ci-2"))
+    return (
+        asked()
+        .knowing(parts=tuple(RunPart(tuple(own), Provenance(environment=_environment(host))) for own, host in parts))
+        .report()
+    )
+
+
+def _on_different_hosts() -> Report:
+    hosts = {"strong": "ci-1", "weak": "ci-2"}
+    runs = [agent(name, environment=_environment(host)).detailed(AnswerDetails((5.0,))) for name, host in hosts.items()]
+    return compared(*runs)
 
 
 def _trust(kind: str) -> Callable[[], Report]:
@@ -179,6 +201,8 @@ REPORTS: dict[str, Callable[[], Report]] = {
     "unstable-answers": asked().detailed(AnswerDetails(unstable=1), AnswerDetails()).report,
     "worker-restarts": asked().knowing(restarts=1).report,
     "parallel-workers": asked().knowing(workers=2).report,
+    "several-hosts": _on_two_hosts,
+    "latencies-not-compared": _on_different_hosts,
     "retried-searches": asked().detailed(AnswerDetails((5.0,), retries=1), AnswerDetails((5.0,), retries=0)).report,
     "process-start": asked().detailed(AnswerDetails((5.0,), start_ms=4.0)).report,
     "partly-stated": asked().detailed(AnswerDetails((5.0,), start_ms=1.0), AnswerDetails((5.0,))).report,

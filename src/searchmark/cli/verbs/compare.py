@@ -26,6 +26,7 @@ from searchmark.cli._live import (
 )
 from searchmark.cli._options import COMPARISON, OUTPUT, WHAT_TO_RUN, Given, config_options, option, option_group, precedence
 from searchmark.cli._output import STDOUT, charts_wanted, deliver, github_step, now, output_files, tell
+from searchmark.cli._plan import show_plan
 from searchmark.cli._variadic import VariadicCommand
 from searchmark.config import Config
 from searchmark.errors import UsageError
@@ -156,6 +157,8 @@ def command(
         # An unknown name should be noticed before hours of searching.
         check_baseline(options.baseline, names)
         compared.check(names)
+        if live.dry_run:
+            return show_plan(experiment)
         ran = run_shown(experiment, live.save_run)
         whole, suite, survey = suite, ran.suite, ran.survey
         runs = [*narrowed(runs, whole, suite), *ran.runs]

@@ -29,6 +29,7 @@ from searchmark.cli._live import (
 )
 from searchmark.cli._options import HOW_TO_RUN, OUTPUT, WHAT_TO_RUN, option, option_group, precedence
 from searchmark.cli._output import STDOUT, charts_wanted, deliver, github_step, now, output_files
+from searchmark.cli._plan import show_plan
 from searchmark.cli._variadic import VariadicCommand
 from searchmark.config import Config
 from searchmark.errors import UsageError
@@ -128,9 +129,10 @@ def command(
     if gates.bisect and not rules and not baseline.rules:
         raise UsageError("--bisect needs a rule that tells good from bad: --fail-under, --gate, or a section 'gates' in the config")
     archive = kept.in_use(config, by_default=not saved.run_paths and not gates.bisect)
-    if debug:
+    if debug or (live.dry_run and not saved.run_paths):
         spec = one_agent(agent, mode, setup, config, live)
-        return debugged(live.experiment(suite, (spec,), config, told_by(source, saved, files)), asked)
+        experiment = live.experiment(suite, (spec,), config, told_by(source, saved, files))
+        return debugged(experiment, asked) if debug else show_plan(experiment)
     if not saved.run_paths:
         say_what_is_foreseen(suite, rules, baseline, config, gates.looks(config, rules), searched)
         specs = (one_agent(agent, mode, setup, config, live),)

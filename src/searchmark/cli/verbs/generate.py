@@ -5,16 +5,16 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from searchmark.cli._colour import is_live
-from searchmark.cli._fetching import fetch_option, fetch_rest
+from searchmark.cli._fetching import brought_here, fetch_option, fetch_rest
 from searchmark.cli._groups import config_option
-from searchmark.cli._options import HOW_TO_RUN, OUTPUT, Given, SectionedCommand, config_options, option, precedence
+from searchmark.cli._options import HOW_TO_RUN, OUTPUT, Given, SectionedCommand, config_options, option, option_group, precedence
 from searchmark.cli._output import harmless, remark, show, tell
 from searchmark.cli._progress import status_line
 from searchmark.cli._verbosity import Verbosity, verbosity
@@ -25,7 +25,10 @@ from searchmark.history.sources import RepositorySource, parse_repositories
 from searchmark.mining.decisions import NO_DECISIONS, Decisions, decisions_beside, read_decisions
 from searchmark.mining.gold_sets import generate_gold_set
 from searchmark.mining.mine import MiningFacts, MiningProgress, OnProgress
+from searchmark.options.addresses import is_address
+from searchmark.options.placement import Placement
 from searchmark.records.shown import counted, listed
+from searchmark.services.network import network_forbidden
 
 if TYPE_CHECKING:
     from searchmark.mining.cases import Rewrite
@@ -42,7 +45,14 @@ OTHER_FORMATS = (".yaml", ".yml", ".toml", ".jsonl", ".csv", ".tsv", ".txt", ".m
     short_help="Mine a gold set from the history of Git repositories.",
     epilog=precedence("dataset", "max_cases"),
 )
-@option(WHAT_TO_MINE, "--repo", "repos", multiple=True, metavar="[NAME=]PATH", help="Repository to mine; repeatable.")
+@option(
+    WHAT_TO_MINE,
+    "--repo",
+    "repos",
+    multiple=True,
+    metavar="[NAME=]PATH",
+    help="Repository to mine, a folder or URL@COMMIT; repeatable.",
+)
 @fetch_option(WHAT_TO_MINE)
 @config_option(WHAT_TO_MINE, "a section 'dataset'")
 @config_options(DatasetConfig, "given", WHICH_COMMITS, "dataset")
@@ -54,7 +64,8 @@ OTHER_FORMATS = (".yaml", ".yml", ".toml", ".jsonl", ".csv", ".tsv", ".txt", ".m
     show_default="one per processor",
     help="Number of parallel processes.",
 )
-@option(HOW_TO_RUN, "--offline", is_flag=True, help="Use no network, loopback included: no --query llm.")
+@option_group(Placement, "placement", HOW_TO_RUN, left_out=("wheels",))
+@option(HOW_TO_RUN, "--offline", is_flag=True, help="Use no network, loopback included: no --query llm, and no new clone.")
 @option(
     WHICH_COMMITS,
     "--decisions",
@@ -70,6 +81,7 @@ def command(
     output: str | None,
     config: Config,
     jobs: int | None,
+    placement: Placement,
     offline: bool,
     explained: str | None,
     decisions: str | None,
@@ -83,18 +95,21 @@ def command(
     \b
     searchmark generate --repo . --output gold_set.json --max-cases 200 --sample spread
     searchmark generate --repo api=../api --repo web=../web --output gold_set.json --unit auto
+    searchmark generate --repo api=../api --repo web=../web --output gold_set.json --executor dask://host:8786 --ship
     """
     options = given.over(config.dataset)
     if offline and options.query == "llm":
         raise UsageError("--query llm asks a service, and --offline allows no network; choose a different --query")
     sources = parse_repositories(repos or _configured(options))
-    fetch_rest(fetch, [source.path for source in sources], offline=offline)
+    if placement.executor is None or explained is not None:  # others fetch for themselves
+        sources = brought_here(sources, network=not offline)
+    fetch_rest(fetch, [source.path for source in sources if not is_address(source.path)], offline=offline)
     if explained is not None:
         return _explain(sources, explained, options, _decided(decisions, output))
     if output is None:
         raise UsageError("--output is missing; name the file to write the gold set to")
     _check_output(Path(output))
-    with _rewriting(options) as rewrite, mining_progress() as on_progress:
+    with _allowed_network(offline=offline), _rewriting(options) as rewrite, mining_progress() as on_progress:
         mined = generate_gold_set(
             sources,
             output,
@@ -103,6 +118,7 @@ def command(
             rewrite=rewrite,
             on_progress=on_progress,
             decisions=decisions,
+            placement=placement,
         )
     for sentence in (sentence for facts in mined for sentence in summary(facts)):
         tell(sentence)
@@ -138,6 +154,10 @@ def _configured(options: DatasetConfig) -> tuple[str, ...]:
     if not paths:
         raise UsageError("no repository: name one with --repo, or in the config as dataset.repository_path")
     return paths
+
+
+def _allowed_network(*, offline: bool) -> AbstractContextManager[None]:
+    return network_forbidden() if offline else nullcontext()
 
 
 @contextmanager

@@ -16,7 +16,7 @@ from searchmark.records.shown import counted, listed
 
 if TYPE_CHECKING:
     from searchmark.experiments import Experiment
-    from searchmark.running.runner import Ran
+    from searchmark.running.request import Ran
     from searchmark.starting.project import Project
     from searchmark.starting.start import Started
     from searchmark.starting.wishes import StartQuestion, Wishes

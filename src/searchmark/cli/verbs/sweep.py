@@ -34,6 +34,7 @@ from searchmark.cli._progress import progress_bars
 from searchmark.config import Config
 from searchmark.errors import EXIT_OK, EXIT_UNTRUSTED, UsageError
 from searchmark.options.corpus_choice import CorpusChoice, FileChoice
+from searchmark.options.placement import Placement
 from searchmark.options.run_options import CHANGE_NO_ANSWER, RunOptions
 from searchmark.records import RunLabel
 from searchmark.records.shown import counted
@@ -41,7 +42,7 @@ from searchmark.records.shown import counted
 if TYPE_CHECKING:
     from searchmark.corpora.corpus import Survey
     from searchmark.records import Suite
-    from searchmark.running.agent_run import Progress
+    from searchmark.running.progress import Progress
     from searchmark.sweeps.grid import GridSetting
     from searchmark.sweeps.result import Sweep
     from searchmark.sweeps.running import RowOutcome, SweepRequest
@@ -70,6 +71,7 @@ WIDTH = 120
     left_out=("block",),  # one agent is asked at a time
     defaults={"depth": "that of the sweep file, or 10", "num_runs": "that of the sweep file, or 3"},
 )
+@option_group(Placement, "placement", HOW_TO_RUN)
 @option(RESUME, "--fresh", is_flag=True, help="Run every setting again, also those that are finished.")
 @option(
     RESUME,
@@ -94,6 +96,7 @@ def command(
     named: CorpusChoice,
     chosen_files: Given[FileChoice],
     given: Given[RunOptions],
+    placement: Placement,
     fresh: bool,
     folder: str | None,
     outputs: tuple[str, ...],
@@ -125,6 +128,7 @@ def command(
     \b
     searchmark sweep --gold-set suite.yaml --corpus docs/ --config sweep.yaml --dry-run
     searchmark sweep --gold-set suite.yaml --corpus docs/ --config sweep.yaml -o sweep.html -o sweep.json
+    searchmark sweep --gold-set suite.yaml --corpus docs/ --config sweep.yaml -o sweep.html --executor dask://host:8786
     """
     from searchmark.corpora.case_locations import Where
     from searchmark.measures.grammar import parse_measures
@@ -145,12 +149,12 @@ def command(
     suite, setup = source.load(named.mapping)
     parse_measures([config.measure, *config.measures], suite.defaults)  # a wrong name is noticed before hours of searching
     hidden = tuple(Path(each).absolute() for each in (source.file, source.topics, *outputs) if each and each != STDOUT)
-    named = with_corpus_of(setup, source.applied(Config()), named)
+    named = with_corpus_of(setup, source.applied(Config()), named, network=options.network)
     searched = chosen(Where(corpus=named.corpus, mapping=named.mapping), chosen_files, Config(), (*hidden, Path(config_path)))
     survey = survey_of(suite, searched)
     kept = Path(folder) if folder else default_folder(_depends_on(suite, survey, options))
     digest = None if survey is None else survey.digest
-    request = SweepRequest(suite, grid, searched, options, SweepFolder(kept), fresh, hidden, digest)
+    request = SweepRequest(suite, grid, searched, options, SweepFolder(kept), fresh, hidden, digest, placement=placement)
     refuse_nothing_to_search(request)
     request = replace(request, refused=refused_settings(request))
     _announce(request)

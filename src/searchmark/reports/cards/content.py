@@ -13,6 +13,7 @@ import numpy as np
 
 from searchmark.analysis.comparison import Comparison, Pair
 from searchmark.analysis.decisions import NOT_ENOUGH, Decision, Reading
+from searchmark.analysis.host_times import host_times
 from searchmark.analysis.latencies import latencies_of
 from searchmark.analysis.scores import Scores, Summary, untrusted_because
 from searchmark.analysis.usage import usage_of
@@ -104,13 +105,20 @@ def _run_card(run: Run) -> NotebookCard:
     ended = zip(STATUSES, np.bincount(run.status, minlength=len(STATUSES)).tolist(), strict=True)
     statuses = ", ".join(f"{count} {status.replace('_', ' ')}" for status, count in ended if count)
     lines = [f"{counted(len(run), 'answer')} ({statuses or 'none'}), {counted(len(run.scores), 'hit')}"]
-    times = [f"{kind.replace('_', ' ')} {MedianAndTail(each.p50, each.p95).text}" for kind, each in latencies_of(run).items()]
-    lines += [f"latency p50 / p95: {', '.join(times)}"] if times else []
+    lines += [*_latency_lines(run)]
     lines += [*token_lines(usage_of(run))]
     first = [run.answer(row, HITS_SHOWN) for row in range(min(ROWS_SHOWN, len(run)))]
     rows = [(Text(each.case), Text(each.status), Text(", ".join(hit.id for hit in each.hits))) for each in first]
     answers = CardSection(tuple(lines), table(("case", "status", "first hits"), rows))
     return NotebookCard(f"Run {run.name}", None, (answers, *_more(len(run) - len(first), "answer")))
+
+
+def _latency_lines(run: Run) -> Iterator[str]:
+    """The latencies of a run, or of each host where it was measured on several."""
+    measured = [("", latencies_of(run)), *((f" on {each.name}", each.latency_ms) for each in host_times(run))]
+    for where, latencies in measured:
+        times = [f"{kind.replace('_', ' ')} {MedianAndTail(each.p50, each.p95).text}" for kind, each in latencies.items()]
+        yield from [f"latency p50 / p95{where}: {', '.join(times)}"] if times else []
 
 
 @card_of.register

@@ -17,6 +17,7 @@ from searchmark.reports.cells import Interval, Number, SegmentMean, Table
 from searchmark.reports.failure_kinds import kind_lines, kind_sentence
 from searchmark.reports.gate_rows import rule_table
 from searchmark.reports.history_layout import HistoryLine, history_lines
+from searchmark.reports.hosts import latencies_not_compared
 from searchmark.reports.measured import leading_measure, measure_names
 from searchmark.reports.outcome import Outcome, first_sentence, outcome_of
 from searchmark.reports.page.figures import Tick, Whisker, scale_of, whisker
@@ -219,8 +220,12 @@ class Page:
         return comparison_layout.speed_table(self.report)
 
     @property
+    def latencies_not_compared(self) -> str | None:
+        return latencies_not_compared(self.report)
+
+    @property
     def usage(self) -> Table:
-        return usages_table(self.report.agents)
+        return usages_table(self.report)
 
     @property
     def ann(self) -> Table:

@@ -83,7 +83,8 @@ class Launch:
 
     ``withheld``: the variables that it does not get. ``own_user``: where we are root, each worker becomes a user that is
     nobody else; one that has to read files of root alone stays root, without any of its privileges. ``guard``: an open file that
-    tells a built-in agent which cached vectors it may use, where code of others could write any.
+    tells a built-in agent which cached vectors it may use, where code of others could write any. ``folder``: the working directory,
+    if it is not that of the runner.
     """
 
     environment: Mapping[str, str]
@@ -92,6 +93,7 @@ class Launch:
     view: View | None = None
     own_user: bool = False
     guard: int | None = None
+    folder: Path | None = None
 
     @classmethod
     def of(
@@ -112,6 +114,14 @@ class Launch:
         view = view_of(spec, needs, locations, sandbox.hidden)
         kept = frozenset(os.environ.keys() - environment.keys())
         return cls(environment | _model_variables(view), kept, sandbox, view, _has_own_user(view, sandbox.mechanism))
+
+    def finding(self, modules: Sequence[Path], folder: Path | None) -> Launch:
+        """The same with more places where modules are found, and another working directory if it exists here."""
+        known = self.environment.get("PYTHONPATH")
+        found = {"PYTHONPATH": os.pathsep.join((*map(str, modules), *([known] if known else [])))} if modules else {}
+        view = self.view if self.view is None else replace(self.view, modules=(*self.view.modules, *modules))
+        there = folder if folder is not None and folder.is_dir() else None
+        return replace(self, environment={**self.environment, **found}, view=view, folder=there)
 
     @property
     def text(self) -> str | None:

@@ -10,6 +10,7 @@ import select
 import signal
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Callable, Mapping
 from contextlib import ExitStack
@@ -76,6 +77,7 @@ class Process:
         self._output = output
         self._ended = False
         self._awake_until = 0.0
+        self._hanging_up = threading.Lock()
         self._born = time.perf_counter()
         self._until_the_end = ExitStack()
         self._popen = self._start()
@@ -100,6 +102,7 @@ class Process:
                     pass_fds=(*theirs, *prepared.descriptors),
                     start_new_session=True,  # Ctrl-C is the runner's business
                     env=prepared.environment | {TOKEN: self._token},
+                    cwd=self._launch.folder,
                 )
         finally:
             for descriptor in theirs:
@@ -232,12 +235,19 @@ class Process:
         """How long the worker has been ready to run and waited for a core, since it began; None where nobody knows."""
         return waiting_for_core(self._popen.pid)
 
+    def hang_up(self) -> None:
+        """Have the keeper end the worker: whoever waits for an answer gets none. For any thread, as nothing else here is."""
+        with self._hanging_up:
+            lifeline, self._lifeline = self._lifeline, -1
+        if lifeline >= 0:
+            os.close(lifeline)
+
     def end(self) -> None:
         """Kill the worker and everything that stems from it; wait until nothing of it is left."""
         if self._ended:
             return
         self._ended = True
-        os.close(self._lifeline)
+        self.hang_up()
         self._popen.send_signal(signal.SIGCONT)  # an agent may have stopped its keeper
         try:
             self._popen.wait(KEEPER_SECONDS)

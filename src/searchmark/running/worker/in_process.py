@@ -52,6 +52,9 @@ class InProcessWorker:
         """Not known of a thread that is this one: nothing is between it and its answers."""
         return None
 
+    def hang_up(self) -> None:
+        """Nothing: no thread can be ended from outside."""
+
     def end(self) -> None:
         """Close the agent and give back what was opened for it: no process ends here that would do so."""
         if not self._closed:

@@ -133,6 +133,15 @@ def own_wait_for_core() -> int:
     return _schedule_wait("/proc/thread-self/schedstat") or 0
 
 
+def wait_for_core_of_other_threads() -> int:
+    """The same of the other threads of this process."""
+    try:
+        threads = os.listdir("/proc/self/task")  # noqa: PTH208  # as above
+    except OSError:
+        return 0
+    return sum(_schedule_wait(f"/proc/self/task/{thread}/schedstat") or 0 for thread in threads) - own_wait_for_core()
+
+
 def _eldest_line(ancestor: int) -> list[int]:
     """The eldest child, its eldest child, and so on: pids grow, and nobody is older than the first."""
     line: list[int] = []
