@@ -24,9 +24,10 @@ from searchmark.corpora.corpus import Corpus
 from searchmark.corpora.locations import Folder
 from searchmark.options.run_options import RunOptions
 from searchmark.records import Case, Judgment, RunLabel, Suite
-from searchmark.running.agent_run import Progress
 from searchmark.running.entrant import Entrant
-from searchmark.running.runner import RunRequest, run_agents
+from searchmark.running.progress import Progress
+from searchmark.running.request import RunRequest
+from searchmark.running.runner import run_agents
 
 QUERIES = 2000
 HITS = 10

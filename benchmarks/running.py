@@ -25,9 +25,10 @@ from searchmark.corpora.locations import Folder
 from searchmark.options.run_options import RunOptions
 from searchmark.records import Case, Judgment, RunLabel, Suite
 from searchmark.registry import create, load_agent
-from searchmark.running.agent_run import Progress
 from searchmark.running.entrant import Entrant
-from searchmark.running.runner import RunRequest, run_agents
+from searchmark.running.progress import Progress
+from searchmark.running.request import RunRequest
+from searchmark.running.runner import run_agents
 
 CASES = 1000
 REPEATS = 3

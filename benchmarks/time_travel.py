@@ -27,7 +27,8 @@ from searchmark.options.run_options import RunOptions
 from searchmark.records import Provenance, RunLabel, Suite
 from searchmark.registry import create, load_agent
 from searchmark.running.entrant import Entrant
-from searchmark.running.runner import RunRequest, run_agents
+from searchmark.running.request import RunRequest
+from searchmark.running.runner import run_agents
 from searchmark.suites import load_suite
 from snapshots import repositories
 
