@@ -29,7 +29,6 @@ def fails(starts: Starts, place: int, times: int, *, ready_elsewhere: bool = Fal
     again = [block(place)]
     for _ in range(times):
         (tried,) = again
-        starts.tried(tried)
         again = starts.unable(tried, NO, ready_elsewhere=ready_elsewhere)
     return again
 
@@ -48,17 +47,19 @@ def test_the_first_block_speaks_for_the_agent_once_all_that_were_on_their_way_we
     assert fails(waiting, 0, MOST_STARTS) == []
     assert waiting.hopeless is None
     waiting.hand_out(block(15))  # later, so that nobody waits for it
-    waiting.tried(block(5))
+    fails(waiting, 5, 1)
     assert waiting.hopeless is None
-    waiting.tried(block(10))
+    fails(waiting, 10, 1)
     assert waiting.hopeless == (block(0, MOST_STARTS), NO)
 
 
-def test_no_other_block_speaks_for_the_agent() -> None:
+def test_a_block_speaks_for_the_agent_only_if_all_before_it_have_their_answers() -> None:
     waiting = starts(20, 25)
     assert fails(waiting, 25, MOST_STARTS) == []
-    waiting.tried(block(20))
+    fails(waiting, 20, 1)
     assert waiting.hopeless is None
+    waiting.done(block(20))
+    assert waiting.hopeless == (block(25, MOST_STARTS), NO)
 
 
 def test_where_others_are_ready_a_block_is_tried_often_before_its_cases_fail() -> None:

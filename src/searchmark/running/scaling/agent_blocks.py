@@ -97,15 +97,15 @@ class AgentBlocks:
             return []
         if result.missing:
             return [replace(block, parcels=self._sender.opened(result.missing))]
-        self._starts.tried(block)
         if result.unable is not None:
             ready = self.record.ever_ready
             return [*self._starts.unable(block, result, ready_elsewhere=ready), *self._no_longer_held()]
+        self._starts.done(block)
         self.take(result, block)
         if self.record.given_up() is not None:
             self._ended = True
             return []
-        rest = [block.rest(result.asked)] if result.asked < len(block.steps) else []
+        rest = [self._starts.hand_out(block.rest(result.asked))] if result.asked < len(block.steps) else []
         return [*rest, *self._no_longer_held()]
 
     def take(self, result: BlockResult, block: CaseBlock | None) -> None:
@@ -141,7 +141,7 @@ class AgentBlocks:
         """A block that has ended too many workers is an error of all its cases."""
         reason = f"{lost.losses} workers ended while they asked the block of this case: {lost.reason}"
         self._settle(lost.task, Outcome("error", details=AnswerDetails(failure=reason, lost_workers=lost.losses)))
-        self._starts.tried(lost.task)
+        self._starts.done(lost.task)
         return self._no_longer_held()
 
     def _settle(self, block: CaseBlock, outcome: Outcome) -> None:

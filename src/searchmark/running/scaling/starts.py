@@ -23,45 +23,53 @@ def pause_before_start(failed: int) -> float:
 class Starts:
     """Hands out blocks again whose agent could not be started, and holds them until it is known whether it can be at all.
 
-    While nobody has been ready, blocks that were tried often enough are held. The first one decides: it is the agent that cannot be
-    started once all that were on their way have been tried too.
+    While nobody has been ready, blocks that were tried often enough are held. The first that has no answer decides: it is the agent
+    that cannot be started, once all that were on their way when the first was held have been tried too.
     """
 
     def __init__(self) -> None:
-        self._first: int | None = None
-        self._untried: set[int] = set()  # blocks that nobody has tried yet, by their places
-        self._awaited: set[int] = set()  # those of them that the first one waits for
+        self._out: set[int] = set()  # blocks on their way, by their places
+        self._untried: set[int] = set()  # those of them that nobody has tried yet
+        self._awaited: set[int] = set()  # those of these that may still show that the agent can be started
         self._held: dict[int, tuple[CaseBlock, BlockResult]] = {}
 
     def hand_out(self, block: CaseBlock) -> CaseBlock:
         """The block, which is on its way from here on."""
-        self._first = block.place if self._first is None else self._first
+        self._out.add(block.place)
         self._untried.add(block.place)
         return block
 
-    def tried(self, block: CaseBlock) -> None:
-        """Whatever became of it, nobody needs to wait for it any more."""
+    def done(self, block: CaseBlock) -> None:
+        """It is known what became of its cases, or of some of them."""
+        self._out.discard(block.place)
+        self._tried(block)
+
+    def _tried(self, block: CaseBlock) -> None:
         self._untried.discard(block.place)
         self._awaited.discard(block.place)
 
     def unable(self, block: CaseBlock, result: BlockResult, *, ready_elsewhere: bool) -> list[CaseBlock]:
         """The block, to be handed out again; none if it is held."""
+        self._tried(block)
         again = replace(block, in_vain=block.in_vain + 1)
         if ready_elsewhere:
             return [replace(again, forced=again.in_vain >= MOST_STARTS_ELSEWHERE_READY)]
         if again.in_vain < MOST_STARTS:
             return [again]
-        self._held[block.place] = again, result
-        if block.place == self._first:
+        if not self._held:
             self._awaited = set(self._untried)
+        self._out.discard(block.place)
+        self._held[block.place] = again, result
         return []
 
     def released(self) -> list[CaseBlock]:
         """All blocks that were held: somebody was ready."""
         held, self._held = self._held, {}
+        self._out.update(held)
         return [block for block, _ in held.values()]
 
     @property
     def hopeless(self) -> tuple[CaseBlock, BlockResult] | None:
         """The first block and what was said when it was tried last, if nobody is left who could show that the agent starts."""
-        return None if self._first is None or self._awaited else self._held.get(self._first)
+        first = min((*self._held, *self._out), default=None)
+        return None if first is None or self._awaited else self._held.get(first)
