@@ -67,7 +67,12 @@ def waiting(repositories: Path, folder: Path) -> Iterator[tuple[Cluster, subproc
         with started(folder / "dask") as cluster:
             command = generated(repositories, folder / "gold.json", "--executor", cluster.executor)
             with subprocess.Popen(
-                [sys.executable, "-m", "searchmark", *command], stderr=subprocess.PIPE, text=True, cwd=ROOT, start_new_session=True
+                [sys.executable, "-m", "searchmark", *command],
+                stderr=subprocess.PIPE,
+                text=True,
+                cwd=ROOT,
+                start_new_session=True,
+                preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),  # noqa: PLW1509  # no threads here
             ) as process:
                 until((folder / "at-work").exists)
                 yield cluster, process

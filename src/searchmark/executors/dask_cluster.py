@@ -197,6 +197,7 @@ async def _local_cluster(count: int) -> Any:
         dashboard_address=None,
         memory_limit=None,  # what agents may use is bounded elsewhere
         silence_logs=SILENT,
+        preload=["searchmark.executors.dask_silence"],
         scheduler_kwargs={"allowed_failures": _LOCAL_LOSSES},
         asynchronous=True,
     )
