@@ -186,6 +186,8 @@ class Experiment:
         """How others come by what is searched here: what was named by its address is had from there everywhere."""
         from searchmark.shipping.delivery import Delivery
 
+        if self.placement.wheels and self.options.no_exec:
+            raise UsageError("--wheel brings code that is not built in, and --no-exec allows none; leave out one of the two")
         known = {path: address for where in self._searched.values() for path, address in where.addresses().items()}
         return Delivery(self.placement.ship, tuple(map(Path, self.placement.wheels)), known)
 

@@ -136,6 +136,18 @@ def test_a_scheduler_that_is_killed_ends_the_run_with_a_sentence_and_what_came_i
     assert err == ""
 
 
+def test_a_scheduler_that_is_killed_when_all_is_done_is_gone_and_nothing_worse(tmp_path: Path) -> None:
+    with started(tmp_path) as lost, pool_of(lost.executor) as pool:
+        until(lambda: pool.slots == 2)
+        assert pool.submit(work.double, 1).result() == 2
+        lost.scheduler.kill()
+        lost.scheduler.wait()
+        with pytest.raises(PoolGone, match=r"what came is kept: run again with --resume"):
+            pool.everywhere(work.double, 1)
+        pool._counted = (-1000.0, 2)
+        assert pool.slots == 2
+
+
 def test_tasks_that_others_have_cancelled_end_the_run_with_a_sentence(cluster: Cluster, tmp_path: Path) -> None:
     from distributed import Client
 

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
+from tests.conftest import ROOT
 from tests.executors.ending import until
 from tests.scale.clusters import Cluster, known_workers, started
 from tests.support.scaled_runs import FOREIGN, Work, comparable
@@ -62,6 +65,15 @@ def test_an_agent_that_only_one_worker_can_start_is_asked_there(work: Work, thre
     agent = work.agent("Locks", lock=str(tmp_path / "lock"))
     ran = work.run(work.evaluation(tmp_path, *agent, "--executor", three_workers.executor))
     assert ran.returncode == 0, ran.stderr
+
+
+def test_files_of_the_working_directory_pass_for_no_module(tmp_path: Path) -> None:
+    (tmp_path / "multiprocessing.py").write_text("open('owned', 'a').write(__name__)\nraise SystemExit(9)\n")
+    example = ROOT / "examples" / "quickstart"
+    what = ["--gold-set", str(example / "suite.yaml"), "--corpus", str(example / "corpus.jsonl"), "--agent", "bm25"]
+    program = [str(Path(sys.executable).parent / "searchmark"), "evaluate", *what, "--executor", "dask:local:1"]
+    done = subprocess.run(program, cwd=tmp_path, capture_output=True, text=True, timeout=120, check=False)
+    assert (done.returncode, (tmp_path / "owned").exists()) == (0, False), done.stderr
 
 
 @pytest.mark.parametrize(("executor", "flag"), [("pools.py:two_processes", "--no-exec"), ("dask://127.0.0.1:1", "--offline")])

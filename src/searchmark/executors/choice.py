@@ -77,7 +77,7 @@ def parse_executor(text: str, *, foreign: bool, network: bool) -> ExecutorChoice
     choice = _read(text)
     if isinstance(choice, CodeChoice) and not foreign:
         raise UsageError(f"the executor {text!r} is code that is not built in, and --no-exec allows none; use process:N")
-    if isinstance(choice, DaskChoice) and not (foreign and network):
+    if isinstance(choice, DaskChoice | LocalDaskChoice) and not (foreign and network):
         raise UsageError(f"the executor {text!r} uses the network, which --offline and --no-exec do not allow; use process:N")
     if isinstance(choice, DaskChoice | LocalDaskChoice) and find_spec("distributed") is None:
         raise UsageError(f"the executor {text!r} needs Dask, which is not installed; install: pip install 'searchmark[dask]'")

@@ -13,6 +13,7 @@ from typing import Any, TypeVar
 from searchmark.errors import PoolGone, shortened
 from searchmark.executors.choice import DaskChoice, LocalDaskChoice
 from searchmark.executors.dask_quiet import SILENT, quiet
+from searchmark.executors.dask_startup import safe_start
 from searchmark.executors.dask_worker import STARTS, aside_performer, performer
 from searchmark.executors.loop_thread import LoopThread
 from searchmark.executors.packing import not_loaded, packed, unpacked
@@ -48,6 +49,7 @@ class DaskPool:
         self._attended = time.monotonic()
         self._until_the_end = ExitStack()
         self._until_the_end.enter_context(quiet())
+        self._until_the_end.enter_context(safe_start())
         self._loop = LoopThread()
         try:
             self._loop.run(self._connect())
@@ -76,6 +78,9 @@ class DaskPool:
     def _not_there(self, error: Exception) -> PoolGone:
         if isinstance(self._choice, LocalDaskChoice):
             return PoolGone(f"a Dask cluster of this machine cannot be started: {_said(error)}", "use process:N instead")
+        if self._choice.encrypted:
+            advice = "both ends need Dask's TLS settings"
+            return PoolGone(f"no Dask scheduler answers with TLS at {self._choice.address} ({_said(error)})", advice)
         advice = "start one with 'dask scheduler', or check the address"
         return PoolGone(f"no Dask scheduler answers at {self._choice.address}", advice)
 
@@ -88,7 +93,7 @@ class DaskPool:
         """The threads of all workers that are there."""
         when, count = self._counted
         if time.monotonic() - when > _COUNTED and not self._stopped:
-            with suppress(OSError):  # of a scheduler that is gone: whoever waits for a task will hear of it
+            with suppress(Exception):  # of a scheduler that is gone: whoever waits for a task will hear of it
                 count = self._loop.run(self._threads())
             self._counted = (time.monotonic(), count)
             self._note_absence(count)
@@ -155,10 +160,13 @@ class DaskPool:
         return self._loop.run(self._everywhere(package))
 
     async def _everywhere(self, package: bytes) -> list[Any]:
-        came = await self._client.run(self._perform_aside, package, on_error="return")
-        for worker, error in came.items():
-            if isinstance(error, ImportError | AttributeError | PickleError):
-                raise not_loaded(error, f" at {worker}")
+        try:
+            came = await self._client.run(self._perform_aside, package, on_error="return")
+        except Exception as error:
+            raise self._gone(error) from error
+        for worker, said in came.items():
+            if isinstance(said, ImportError | AttributeError | PickleError):
+                raise not_loaded(said, f" at {worker}")
         return [unpacked(outcome) for outcome in came.values() if isinstance(outcome, bytes)]  # others are lost
 
     def stop(self) -> None:
@@ -197,7 +205,7 @@ async def _local_cluster(count: int) -> Any:
         dashboard_address=None,
         memory_limit=None,  # what agents may use is bounded elsewhere
         silence_logs=SILENT,
-        preload=["searchmark.executors.dask_silence"],
+        preload=["searchmark.executors.dask_startup"],
         scheduler_kwargs={"allowed_failures": _LOCAL_LOSSES},
         asynchronous=True,
     )

@@ -7,7 +7,7 @@ Private: what is meant for others is a name of `searchmark`.
 
 from __future__ import annotations
 
-from searchmark.registry.checking import check_spec, searches_own_corpus, with_arms
+from searchmark.registry.checking import check_spec, name_secrets_of, searches_own_corpus, with_arms
 from searchmark.registry.code import agent_class_of, code_digest
 from searchmark.registry.creating import create
 from searchmark.registry.known import KnownAgent, known_agents
@@ -23,6 +23,7 @@ __all__ = [
     "create",
     "known_agents",
     "load_agent",
+    "name_secrets_of",
     "named_spec",
     "searches_own_corpus",
     "spec_of",

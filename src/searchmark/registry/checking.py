@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 
 from searchmark.agents.agent import AgentSpec
 from searchmark.agents.outside.needs import databases, filled_variables
@@ -28,8 +28,7 @@ def check_spec(spec: AgentSpec, *, foreign: bool = True, network: bool = True, d
     if spec.modes:  # what is common to all modes need not be whole
         return
     refuse_unavailable(spec.source)
-    name_secrets(filled_variables(spec), spec.env)  # before anything is said of it
-    name_addresses(databases(spec))
+    _name_own_secrets(spec)  # before anything is said of it
     if spec.source.executes and not foreign:
         what = "an outside system" if isinstance(spec.source, Command | Http | Mcp) else "not built in"
         raise UsageError(f"{spec.source.text!r} is {what}, and --no-exec allows built-in agents only")
@@ -38,6 +37,18 @@ def check_spec(spec: AgentSpec, *, foreign: bool = True, network: bool = True, d
     check_options(spec, foreign=foreign, network=network)
     for arm in arms_by_config(spec).values():
         check_arm(spec, arm, foreign=foreign, network=network, depth=depth + 1)
+
+
+def name_secrets_of(specs: Iterable[AgentSpec]) -> None:
+    """Take what these agents, and all that they ask, are given by variables for secrets from now on, in this process."""
+    for spec in specs:
+        for each in with_arms(spec):
+            _name_own_secrets(each)
+
+
+def _name_own_secrets(spec: AgentSpec) -> None:
+    name_secrets(filled_variables(spec), spec.env)
+    name_addresses(databases(spec))
 
 
 def check_arm(spec: AgentSpec, arm: AgentSpec, *, foreign: bool, network: bool, depth: int = 0) -> None:

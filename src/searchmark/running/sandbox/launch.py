@@ -115,8 +115,12 @@ class Launch:
         kept = frozenset(os.environ.keys() - environment.keys())
         return cls(environment | _model_variables(view), kept, sandbox, view, _has_own_user(view, sandbox.mechanism))
 
-    def finding(self, modules: Sequence[Path], folder: Path | None) -> Launch:
-        """The same with more places where modules are found, and another working directory if it exists here."""
+    def finding(self, spec: AgentSpec, code: Sequence[Path], folder: Path | None) -> Launch:
+        """The same with folders of code that was sent along, and another working directory if it exists here.
+
+        An agent of ours finds our modules alone: what lies in a wheel beside the agent that it is for must not pass for them.
+        """
+        modules = code if is_foreign(spec) else ()
         known = self.environment.get("PYTHONPATH")
         found = {"PYTHONPATH": os.pathsep.join((*map(str, modules), *([known] if known else [])))} if modules else {}
         view = self.view if self.view is None else replace(self.view, modules=(*self.view.modules, *modules))

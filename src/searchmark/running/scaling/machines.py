@@ -14,6 +14,7 @@ from searchmark.corpora.locations import Folder, Location
 from searchmark.errors import UsageError
 from searchmark.records import Environment
 from searchmark.records.shown import listed
+from searchmark.registry import name_secrets_of
 from searchmark.running.environment import environment
 from searchmark.running.sandbox.launch import Launch
 from searchmark.running.sandbox.needs import needs_of
@@ -69,7 +70,7 @@ def _problems(check: MachineCheck) -> Iterator[str]:
         yield from other
         return
     for path in check.paths:
-        yield from sentences_of(partial(first.supplies.path, path))
+        yield from sentences_of(partial(first.supplies.path, path, shipped=False))
     for path, commits in check.commits.items():
         yield from sentences_of(partial(refuse_missing, first.supplies, path, commits))
     absent = [str(path) for path in check.files if not path.exists()]
@@ -93,7 +94,8 @@ def refuse_agent(assigned: Assignment) -> None:
 
 def launch_of(assigned: Assignment) -> Launch:
     """How the agent is started on this machine, outside of any sandbox: nothing is searched."""
-    return Launch.of(assigned.spec, {}).finding(assigned.supplies.code(), assigned.folder)
+    name_secrets_of(assigned.specs)
+    return Launch.of(assigned.spec, {}).finding(assigned.spec, assigned.supplies.code(), assigned.folder)
 
 
 def refuse_other_code(assigned: Assignment, code: str | None) -> None:
@@ -109,5 +111,5 @@ def refuse_secrets(specs: Iterable[AgentSpec]) -> None:
         if secrets_in(spec.options):
             raise UsageError(
                 f"the config of the agent {spec.name!r} holds a secret, which is not sent to other machines; "
-                "write ${NAME}, and set NAME where the workers are started"
+                "set a variable where the workers are started, and write ${NAME} or, for an agent of your own, read it there"
             )
