@@ -26,7 +26,7 @@ if [ "$1" = --parsable ]; then
   for task in 1 2 3 4 5 6 7 8; do SLURM_ARRAY_TASK_ID=$task bash "$command" >&2 || exit 1; done
   echo 42
 else
-  [ "$1" = --dependency=afterok:42 ] && bash -c "$command"
+  [ "$1" = --dependency=afterany:42 ] && bash -c "$command"
 fi
 """
 

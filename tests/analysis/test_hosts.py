@@ -114,7 +114,7 @@ class TestComparison:
 
     def test_of_runs_on_several_hosts_is_refused_even_if_they_are_the_same(self) -> None:
         assert not_compared({"a": [ONE, TWO], "b": [ONE, TWO]}) == (
-            "latencies are not compared: a was measured on ci-1, ci-2 and b on ci-1, ci-2"
+            "latencies are not compared: a and b were both measured on ci-1, ci-2, whose times are not one number"
         )
 
     @pytest.mark.parametrize("measured", [{"a": [ONE], "b": [ONE]}, {"a": [ONE], "b": []}, {"a": [ONE, TWO]}, {}])

@@ -47,7 +47,7 @@ def test_blocks_places_time_and_memory_are_said_and_nothing_is_written(place: Pa
 
 
 def test_without_an_executor_it_is_about_this_process(place: Path) -> None:
-    assert "40 cases in 4 blocks of at most 10, on this process" in planned(place, "evaluate", "--agent", "bm25")
+    assert "40 cases in 2 blocks of at most 25, on this process" in planned(place, "evaluate", "--agent", "bm25")
 
 
 def test_an_agent_that_answers_nothing_has_no_time_rather_than_none(place: Path) -> None:

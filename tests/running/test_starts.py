@@ -24,12 +24,12 @@ def starts(*places: int) -> Starts:
     return starts
 
 
-def fails(starts: Starts, place: int, times: int, *, ready_elsewhere: bool = False) -> list[CaseBlock]:
-    """The block comes home so many times without an answer."""
+def fails(starts: Starts, place: int, times: int, *, able: int = 0) -> list[CaseBlock]:
+    """The block comes home so many times without an answer, and is handed out again as soon as it may be."""
     again = [block(place)]
     for _ in range(times):
-        (tried,) = again
-        again = starts.unable(tried, NO, ready_elsewhere=ready_elsewhere)
+        (tried,) = again or starts.released(1)
+        again = starts.unable(tried, NO, ready=able > 0, able=able, slots=2)
     return again
 
 
@@ -38,8 +38,8 @@ def test_a_block_is_tried_a_few_times_and_then_waits_for_somebody_who_is_ready()
     assert fails(waiting, 5, MOST_STARTS - 1) == [block(5, MOST_STARTS - 1)]
     assert fails(waiting, 5, MOST_STARTS) == []
     assert waiting.hopeless is None
-    assert waiting.released() == [block(5, MOST_STARTS)]
-    assert waiting.released() == []
+    assert waiting.released(2) == [block(5, MOST_STARTS)]
+    assert waiting.released(2) == []
 
 
 def test_the_first_block_speaks_for_the_agent_once_all_that_were_on_their_way_were_tried() -> None:
@@ -62,13 +62,33 @@ def test_a_block_speaks_for_the_agent_only_if_all_before_it_have_their_answers()
     assert waiting.hopeless == (block(25, MOST_STARTS), NO)
 
 
-def test_where_others_are_ready_a_block_is_tried_often_before_its_cases_fail() -> None:
-    waiting = starts(0)
-    (last,) = fails(waiting, 0, MOST_STARTS_ELSEWHERE_READY, ready_elsewhere=True)
+def test_where_others_are_able_a_block_waits_until_one_of_them_has_nothing_else_to_do() -> None:
+    """However often those who cannot start the agent would have tried it meanwhile."""
+    waiting = starts(0, 5, 10)
+    assert waiting.unable(block(5), NO, ready=True, able=1, slots=3) == []
+    assert waiting.released(1) == []
+    waiting.done(block(0))
+    assert waiting.released(1) == []
+    waiting.done(block(10))
+    assert waiting.released(1) == [block(5, 1)]
+
+
+def test_where_others_are_able_a_block_is_tried_often_before_its_cases_fail() -> None:
+    (last,) = fails(starts(0), 0, MOST_STARTS_ELSEWHERE_READY, able=1)
     assert last.forced
-    (before,) = fails(waiting, 0, MOST_STARTS_ELSEWHERE_READY - 1, ready_elsewhere=True)
-    assert not before.forced
-    assert waiting.hopeless is None
+    assert fails(starts(0), 0, MOST_STARTS_ELSEWHERE_READY - 1, able=1) == []
+
+
+def test_everybody_on_a_large_cluster_gets_a_turn() -> None:
+    waiting = starts(0)
+    assert waiting.unable(block(0, 150), NO, ready=True, able=1, slots=100) == []
+    assert [each.forced for each in waiting.unable(block(0, 199), NO, ready=True, able=1, slots=100)] == [True]
+
+
+def test_an_agent_that_was_ready_before_and_is_nowhere_now_fails_in_its_cases() -> None:
+    waiting = starts(0)
+    assert waiting.unable(block(0, MOST_STARTS - 2), NO, ready=True, able=0, slots=2) == [block(0, MOST_STARTS - 1)]
+    assert [each.forced for each in waiting.unable(block(0, MOST_STARTS - 1), NO, ready=True, able=0, slots=2)] == [True]
 
 
 @pytest.mark.parametrize(("failed", "seconds"), [(0, 0.0), (1, 0.1), (2, 0.2), (6, 3.2), (7, 5.0), (100_000, 5.0)])

@@ -53,6 +53,8 @@ def not_compared(measured: Mapping[str, Sequence[Host]]) -> str | None:
     other = next((name for name in others if set(known[name]) != set(known[first])), others[0])
     more = f" ({len(known)} runs on {len(names)} hosts)" if len(known) > _SEVERAL else ""
     where = f"{first} was measured on {_listed(known[first], names)} and {other} on {_listed(known[other], names)}"
+    if set(known[first]) == set(known[other]):
+        where = f"{first} and {other} were both measured on {_listed(known[first], names)}, whose times are not one number"
     return f"latencies are not compared: {where}{more}"
 
 

@@ -9,7 +9,6 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime
 from importlib.metadata import version
-from itertools import takewhile
 from pathlib import Path
 from typing import Any
 
@@ -30,7 +29,7 @@ from searchmark.running.corpus_inspector import CorpusInspector, service_among
 from searchmark.running.entrant import Entrant
 from searchmark.running.environment import environment
 from searchmark.running.events import WorkerEvent, description, in_order, vectors
-from searchmark.running.giving_up import RETRIED, FailureWatch, GivenUp, failures_in_a_row
+from searchmark.running.giving_up import RETRIED, FailureWatch, GivenUp
 from searchmark.running.journal import Journal, new_run_start
 from searchmark.running.journal_lines import JournalEntry, RunEnd, SeenHost
 from searchmark.running.machine_parts import measured, on_machines
@@ -155,15 +154,6 @@ class AgentRecord:
         """Whether it is known what became of a case."""
         return step.case in self._entries
 
-    def waiting(self, steps: Iterable[Step]) -> list[Step]:
-        """Those that have no answer yet."""
-        return [step for step in steps if not self.knows(step)]
-
-    def failures_before(self) -> int:
-        """How many consecutive failures the answers end with that a resumed run begins with."""
-        known = (self._entries.get(step.case) for step in self.steps)
-        return failures_in_a_row(entry for entry in takewhile(lambda entry: entry is not None, known) if entry is not None)
-
     def given_up(self) -> GivenUp | None:
         """Whether and where the agent is left alone, read in the order in which cases are asked."""
         return self._watch.look(self._entries)
@@ -226,10 +216,10 @@ class AgentRecord:
         ended = self.given_up()
         if ended is None:
             return self._entries, self._events
-        late = [step for step in self.steps[ended.place :] if not self._was_not_run(step)]
-        return {**self._entries, **{step.case: self._not_run(step, ended.reason) for step in late}}, [
-            event for event in self._events if event.place is None or event.place < max(ended.place, 1)
-        ]
+        for step in self.steps[ended.place :]:
+            if not self._was_not_run(step):
+                self.add(step, self._not_run(step, ended.reason), 0 if self._hosts else None)  # for readers of the journal too
+        return self._entries, [event for event in self._events if event.place is None or event.place < max(ended.place, 1)]
 
     def _was_not_run(self, step: Step) -> bool:
         return step.case in self._entries and self._entries[step.case].outcome.status == "not_run"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from pathlib import Path
 
@@ -13,7 +13,8 @@ from searchmark.running.asking import Asker
 from searchmark.running.corpus_inspector import CorpusInspector
 from searchmark.running.entrant import Entrant
 from searchmark.running.events import WorkerEvent
-from searchmark.running.plan import blocks
+from searchmark.running.giving_up import failures_in_a_row
+from searchmark.running.plan import Step, blocks
 from searchmark.running.progress import Progress
 from searchmark.running.request import RunRequest
 from searchmark.running.sandbox.launch import Launch, Sandbox
@@ -39,7 +40,7 @@ class AgentRun:
         self._inspector = inspector
         steps, last = self.record.steps, self.record.steps[-1]
         self._blocks = list(blocks(steps, options.block))
-        launch = Launch.of(entrant.spec, entrant.locations, sandbox, guard).finding(request.delivery.code(), None)
+        launch = Launch.of(entrant.spec, entrant.locations, sandbox, guard).finding(entrant.spec, request.delivery.code(), None)
         self.record.sandbox = launch.text
 
         def opened(happened: Callable[[WorkerEvent], None], meanwhile: Callable[[], None]) -> Session:
@@ -60,7 +61,7 @@ class AgentRun:
 
     def open_journal(self, path: Path, *, resume: bool, retry: bool) -> None:
         self.record.open_journal(path, resume=resume, retry=retry)
-        self._asker.session.restore(self.record.failures_before(), ever_ready=self.record.ever_ready)
+        self._asker.session.begin_block(ever_ready=self.record.ever_ready)
 
     def run(self, number: int) -> None:
         """Ask what has not been answered yet of one block."""
@@ -68,10 +69,19 @@ class AgentRun:
             self._guarded(lambda: self._run(number))
 
     def _run(self, number: int) -> None:
-        waiting = self.record.waiting(self._blocks[number])
-        if waiting and number == 0:
+        if number == 0 and self.record.unanswered:
             self.record.tell("preparing")
-        self._asker.ask(waiting)
+        self._asker.ask(self._unanswered(number))
+
+    def _unanswered(self, number: int) -> Iterator[Step]:
+        """What is to be asked; failures that are known already count in their places between the others."""
+        session = self._asker.session
+        for step in self._blocks[number]:
+            known = self.record.answers.get(step.case)
+            if known is None:
+                yield step
+            elif session.given_up is None:
+                session.pass_over(failures_in_a_row(known, session.failures_in_a_row))
 
     def _guarded(self, work: Callable[[], None]) -> None:
         """Whatever is unexpected about one agent ends this agent only; what we refuse on purpose ends the run."""

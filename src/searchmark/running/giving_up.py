@@ -6,7 +6,7 @@ all cases is then read in order, as if one worker had asked them: whatever comes
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from searchmark.running.journal_lines import JournalEntry
@@ -24,14 +24,8 @@ class GivenUp:
     reason: str
 
 
-def failures_in_a_row(entries: Iterable[JournalEntry], before: int = 0) -> int:
-    """How many consecutive failures these answers end with, given those before them."""
-    for entry in entries:
-        before = _after(entry, before)
-    return before
-
-
-def _after(entry: JournalEntry, before: int) -> int:
+def failures_in_a_row(entry: JournalEntry, before: int) -> int:
+    """How many consecutive failures there are with this answer, given those before it."""
     details = entry.outcome.details
     if details.not_whole or details.lost_workers:
         return before  # it was never asked, or nobody knows what it would have said
@@ -61,7 +55,7 @@ class FailureWatch:
         details = entry.outcome.details
         if entry.outcome.status == "not_run":
             return GivenUp(self._place, details.failure or "")
-        self._in_a_row = _after(entry, self._in_a_row)
+        self._in_a_row = failures_in_a_row(entry, self._in_a_row)
         if self._in_a_row < self._limit:
             return None
         last = details.whole_failure or details.repeat_failure or ""

@@ -18,6 +18,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
+from weakref import WeakSet
 
 from searchmark.errors import FormatError, Incomparable, UsageError
 from searchmark.files.folders import make_private_folder
@@ -71,11 +72,13 @@ class Journal:
         self._sealer = Sealer()
         self._whole = True  # whether the file ends where the last line that was sealed ends
         self._descriptor = _opened(path)
+        _of_this_process.add(self)
         try:
             if not resume or not self._continued(identity):
                 self._begin(identity, beginning)
         except BaseException:
             os.close(self._descriptor)
+            self._descriptor = -1
             raise
 
     def _begin(self, identity: Identity, beginning: Beginning) -> None:
@@ -156,6 +159,19 @@ class Journal:
             return not os.path.samestat(ours, self.path.stat()) or not self._sealer.fits(self._descriptor)
         except OSError:
             return True
+
+
+def _leave_to_parent() -> None:
+    """A child that was forked has the locks of its parent, and would keep them when that is killed."""
+    for journal in list(_of_this_process):
+        if journal._descriptor >= 0:  # our own
+            os.close(journal._descriptor)
+            journal._descriptor = -1
+
+
+_of_this_process: WeakSet[Journal] = WeakSet()
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_leave_to_parent)
 
 
 def has_begun(path: Path) -> bool:

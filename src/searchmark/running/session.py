@@ -87,15 +87,22 @@ class Session:
             self._end()
             raise UsageError(str(failure)) from failure
 
-    def restore(self, in_a_row: int, *, ever_ready: bool) -> None:
-        """Take over the failures in a row of a run that is resumed, and whether its agent was ready at least once."""
+    @property
+    def failures_in_a_row(self) -> int:
+        """With what the last question ended."""
+        return self._in_a_row
+
+    def pass_over(self, in_a_row: int) -> None:
+        """Go on after a question that was answered before this run was resumed: so many failures are consecutive with it."""
         self._in_a_row = in_a_row
-        self.ever_ready = self.ever_ready or ever_ready
         if in_a_row:
             self._give_up_at_the_limit("see the journal")
 
     def begin_block(self, *, ever_ready: bool) -> None:
-        """Ask what comes as if nothing had failed before: of the blocks that are asked elsewhere nothing is known here."""
+        """Ask what comes as if nothing had failed before: of the blocks that are asked elsewhere nothing is known here.
+
+        ``ever_ready``: the agent was, somewhere, if not here.
+        """
         self._in_a_row, self.given_up = 0, None
         self.ever_ready = self.ever_ready or ever_ready
 
@@ -213,11 +220,14 @@ class Session:
     def _unprepared(self, failure: RequestFailed) -> Outcome:
         if self.ever_ready:
             return self._failed(failure)
-        advice = self._more_time() if failure.status == "timeout" else ""
-        self.given_up = f"the agent could not be started: {failure}{advice}"
-        self._happened(WorkerEvent("not_started", reason=self.given_up))
+        self.give_up_starting(f"{failure}{self._more_time() if failure.status == 'timeout' else ''}")
         details = AnswerDetails(failure=self.given_up, traceback=failure.where, printed=failure.printed)
         return Outcome("not_run", details=details)  # the cases that follow are not run for the same reason
+
+    def give_up_starting(self, reason: str) -> None:
+        """Ask nothing any more: there is no agent to be asked."""
+        self.given_up = f"the agent could not be started: {reason}"
+        self._happened(WorkerEvent("not_started", reason=self.given_up))
 
     def _more_time(self) -> str:
         kept = self._launch.sandbox is None and caches_vectors(self.spec)  # a sandbox has a cache that goes with it

@@ -69,15 +69,16 @@ class Supplies:
         """The same location on this machine; refused with what is lacking where it is not there."""
         if not isinstance(location, Commit | Folder):
             return location
-        path = self.path(location.path)
+        path = self.path(location.path, shipped=isinstance(location, Commit))
         return location if path == location.path else replace(location, path=path)
 
-    def path(self, path: Path) -> Path:
-        """Where something is on this machine."""
+    def path(self, path: Path, *, shipped: bool = True) -> Path:
+        """Where something is on this machine; ``shipped``: it is of a kind that can be sent along."""
         match self.addresses.get(path):
             case None:
                 if not path.exists():
-                    raise lacking(f"{path}, which must be at the same path everywhere, have an address, or be sent along (--ship)")
+                    ways = "have an address, or be sent along (--ship)" if shipped else "or have an address"
+                    raise lacking(f"{path}, which must be at the same path everywhere, {ways}")
                 return path
             case RepositoryAddress(url, commit):
                 return repository_at(url, commit, network=self.network)

@@ -38,6 +38,7 @@ class AgentBlocks:
         self._ids: dict[str, str] = {}
         self._starts = Starts()
         self._workers: set[str] = set()
+        self._host: int | None = None  # of the last answers
         self._printed: dict[str, Printed] = {}
         self._changed: dict[str, None] = {}
         self._ended = False
@@ -47,7 +48,7 @@ class AgentBlocks:
         request, entrant, last = self._request, self.record.entrant, self.record.steps[-1]
         self.record.tell("loading")
         sandbox = sandbox_of(request.options.sandbox, request.out_of_sight)
-        launch = Launch.of(entrant.spec, entrant.locations, sandbox).finding(request.delivery.code(), None)
+        launch = Launch.of(entrant.spec, entrant.locations, sandbox).finding(entrant.spec, request.delivery.code(), None)
         session = Session(entrant.spec, request.options, last.query, lambda _: None, launch)
         self.record.sandbox = launch.text
         try:
@@ -98,8 +99,8 @@ class AgentBlocks:
         if result.missing:
             return [replace(block, parcels=self._sender.opened(result.missing))]
         if result.unable is not None:
-            ready = self.record.ever_ready
-            return [*self._starts.unable(block, result, ready_elsewhere=ready), *self._no_longer_held()]
+            ready, able, slots = self.record.ever_ready, len(self._workers), self._pool.slots or 0
+            return [*self._starts.unable(block, result, ready=ready, able=able, slots=slots), *self._no_longer_held()]
         self._starts.done(block)
         self.take(result, block)
         if self.record.given_up() is not None:
@@ -110,7 +111,8 @@ class AgentBlocks:
 
     def take(self, result: BlockResult, block: CaseBlock | None) -> None:
         """Write down answers and events, in their order."""
-        record, host = self.record, self.record.host(result.environment)
+        record = self.record
+        self._host = host = record.host(result.environment)
         record.sandbox = result.sandbox
         steps = {} if block is None else {step.case: step for step in block.steps}
         for line in result.lines.splitlines():
@@ -125,12 +127,12 @@ class AgentBlocks:
             self._printed[printed.stream] = _joined(self._printed.get(printed.stream), printed)
 
     def _no_longer_held(self) -> list[CaseBlock]:
-        """Blocks that waited until somebody was ready. If nobody ever will be, the agent is left alone.
+        """Blocks that waited for somebody who is ready and free. If nobody ever will be, the agent is left alone.
 
         What it said then, and where it failed, is what came home last.
         """
         if self.record.ever_ready:
-            return self._starts.released()
+            return self._starts.released(len(self._workers))
         if (hopeless := self._starts.hopeless) is not None:
             block, result = hopeless
             self.take(result, block)
@@ -147,7 +149,8 @@ class AgentBlocks:
     def _settle(self, block: CaseBlock, outcome: Outcome) -> None:
         for step in block.steps:
             existence = self._inspector.prefetch(step)()
-            self.record.add(step, settled(step, outcome, existence, self.record.secrets))
+            # Nobody knows where it was lost: a machine that has answered nothing must not look as if it had.
+            self.record.add(step, settled(step, outcome, existence, self.record.secrets), self._host)
 
     def result(self, cache: str | None) -> Run:
         """All answers, in the order of the suite; ``cache`` says what others have changed in that of this machine."""

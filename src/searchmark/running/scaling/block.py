@@ -59,7 +59,7 @@ class CaseBlock:
 
     def rest(self, asked: int) -> CaseBlock:
         """What is left of it when so many cases have been asked."""
-        return replace(self, place=self.place + asked, steps=self.steps[asked:], in_vain=0)
+        return replace(self, place=self.place + asked, steps=self.steps[asked:], in_vain=0, parcels=())
 
 
 @dataclass(frozen=True)

@@ -28,9 +28,10 @@ from searchmark.running.request import Ran, RunRequest, open_journals
 from searchmark.running.sandbox.launch import sandbox_of
 from searchmark.running.scaling.agent_blocks import AgentBlocks
 from searchmark.running.scaling.block import BlockResult, CaseBlock
-from searchmark.running.scaling.hosting import end_run, run_block
+from searchmark.running.scaling.hosting import end_run, get_ready, run_block
 from searchmark.running.scaling.machines import MachineCheck, MachineReport, check_machine, refuse_secrets
 from searchmark.running.worker.process_tree import not_dumpable
+from searchmark.shipping.installed import installed
 from searchmark.shipping.lacks import refuse_lacks
 from searchmark.shipping.sending import Sender, commits_in
 
@@ -70,6 +71,8 @@ def coordinated(
         sandbox = sandbox_of(request.options.sandbox, request.out_of_sight)
         caches = until_the_end.enter_context(guarded_caches([each.spec for each in request.entrants], sandbox))
         pool = until_the_end.enter_context(opened(executor))
+        for _ in range(pool.slots or 0) if pool.same_machine else ():
+            pool.submit(get_ready, installed())  # while agents are loaded here; what it says the first block will say again
         locations = list({id(each): each for entrant in request.entrants for each in entrant.locations.values()}.values())
         sender = Sender(request.delivery, commits_in(locations), request.options.network, folder)
         agents: dict[RunLabel, AgentBlocks] = {}

@@ -21,6 +21,7 @@ from searchmark.corpora.locations import Location
 from searchmark.errors import PoolGone, UsageError
 from searchmark.executors.stopping import stop_event
 from searchmark.records import Printed, RunLabel
+from searchmark.registry import name_secrets_of
 from searchmark.running.asking import Asker
 from searchmark.running.cache_guarding import OwnCache, own_cache
 from searchmark.running.corpus_inspector import open_inspector
@@ -37,7 +38,7 @@ from searchmark.running.session import Session
 from searchmark.running.worker.process_tree import hide_memory
 from searchmark.services.environment_secrets import environment_secrets
 from searchmark.services.redaction import secrets_in, unless_known
-from searchmark.shipping.installed import refuse_other_version
+from searchmark.shipping.installed import Installed, refuse_other_version
 from searchmark.shipping.supplies import receive
 
 TAKE_HOME_SECONDS = 10.0  # a block that takes longer comes home with what it has: more is never lost than that
@@ -53,6 +54,7 @@ class HostedAgent:
 
     def __init__(self, block: CaseBlock) -> None:
         assigned = block.assignment
+        name_secrets_of(assigned.specs)  # before it is decided what an agent gets to know, and what is written down
         self.key: Key = assigned.run, assigned.label
         self._until_the_end = ExitStack()
         self.stop = stop_event()
@@ -61,12 +63,14 @@ class HostedAgent:
         self._printed: dict[str, Printed] = {}
         locations = {step.case: step.location for step in block.steps}
         self._known = frozenset(locations.values())
+        self._compared: set[Location] = set()
+        self._not_made: str | None = None
         self._sandboxed = assigned.options.sandbox != "off"
         sandbox = sandbox_of(assigned.options.sandbox, assigned.hidden)
         self._inspector = self._until_the_end.enter_context(open_inspector(block.suite, [locations]))
         own = self._until_the_end.enter_context(own_cache(assigned.specs, sandbox))
         launch = Launch.of(assigned.spec, locations, sandbox) if own is None else _cached_apart(assigned.spec, locations, own)
-        self._launch = launch.finding(assigned.supplies.code(), assigned.folder)
+        self._launch = launch.finding(assigned.spec, assigned.supplies.code(), assigned.folder)
         options = replace(assigned.options, jobs=SHARED)
         last = block.steps[-1]
 
@@ -78,10 +82,22 @@ class HostedAgent:
         self._until_the_end.callback(self._asker.session.abandon)
 
     def load(self, assigned: Assignment) -> None:
-        """Load the agent. Other code, or another corpus, than those of the run are refused."""
-        refuse_other_code(assigned, self._asker.session.load())
-        for name, digest in self._inspector.shared_corpora({str(each): each for each in self._known}).items():
-            if assigned.corpora.get(name, digest) != digest:
+        """Load the agent; other code than that of the run is refused. One that cannot be made here is said with its first block."""
+        try:
+            code = self._asker.session.load()
+        except UsageError as error:
+            self._not_made = str(error)
+        else:
+            refuse_other_code(assigned, code)
+
+    def _refuse_other_corpora(self, block: CaseBlock) -> None:
+        """What is searched is what the machine has that started the run; looked at when it is searched for the first time."""
+        expected = block.assignment.corpora
+        searched = {id(step.location): step.location for step in block.steps} if expected else {}
+        new = {str(number): each for number, each in searched.items() if each not in self._compared}
+        self._compared.update(new.values())
+        for name, digest in self._inspector.shared_corpora(new).items():
+            if expected.get(name, digest) != digest:
                 raise UsageError(f"{socket.gethostname()} has other contents of {name} than the machine that started the run")
 
     def fits(self, block: CaseBlock) -> bool:
@@ -93,7 +109,10 @@ class HostedAgent:
         session = self._asker.session
         self.stop, self._asked = stop_event(), 0
         self._inspector.turn_to(block.suite, [{step.case: step.location for step in block.steps}])
+        self._refuse_other_corpora(block)
         session.begin_block(ever_ready=block.forced)
+        if self._not_made is not None and not block.forced:
+            session.give_up_starting(self._not_made)
         self._asker.expect(block.steps)
         with self._ended_when_told():
             self._asker.ask(_in_time(block.steps))
@@ -256,6 +275,11 @@ def _loaded(block: CaseBlock) -> HostedAgent:
         hosted.abandon()
         raise
     return hosted
+
+
+def get_ready(installed: Installed) -> None:
+    """Whoever does this has what a block needs imported and read by the time that the first one comes."""
+    refuse_other_version(installed)
 
 
 def run_block(block: CaseBlock) -> BlockResult:

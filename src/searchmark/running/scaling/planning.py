@@ -94,7 +94,8 @@ def plan_run(request: RunRequest, report: Callable[[Progress], None]) -> RunPlan
     executor = request.executor or ProcessChoice(1)
     with coordinated(_sample(request), executor, report, ask_machines=True) as run:
         hand_out(run.pool, run.agents)
-        size = block_size(len(request.suite), run.pool.slots, request.options.block)
+        slots = None if request.executor is None else run.pool.slots  # this process does not cut what it asks
+        size = block_size(len(request.suite), slots, request.options.block)
         agents = tuple(_planned(entrant, request, size, run) for entrant in request.entrants)
         name = "this process" if request.executor is None else run.pool.name
         return RunPlan(name, run.pool.slots, size, agents, _machines(run.machines or ()))

@@ -11,7 +11,7 @@ from dataclasses import replace
 from searchmark.running.scaling.block import BlockResult, CaseBlock
 
 MOST_STARTS = 3  # for one block while nobody has been ready, wherever that was
-MOST_STARTS_ELSEWHERE_READY = 20  # the same once somebody has been, who will take the block when he is free
+MOST_STARTS_ELSEWHERE_READY = 20  # the same where somebody is, at the least: everybody gets his turn twice
 LONGEST_PAUSE = 5.0
 
 
@@ -21,10 +21,10 @@ def pause_before_start(failed: int) -> float:
 
 
 class Starts:
-    """Hands out blocks again whose agent could not be started, and holds them until it is known whether it can be at all.
+    """Holds blocks whose agent could not be started until a worker that can start it is free, or until it is known that none can.
 
-    While nobody has been ready, blocks that were tried often enough are held. The first that has no answer decides: it is the agent
-    that cannot be started, once all that were on their way when the first was held have been tried too.
+    While nobody has been ready, the first block that has no answer decides: it is the agent that cannot be started, once all that
+    were on their way when the first block was held have been tried too.
     """
 
     def __init__(self) -> None:
@@ -48,13 +48,17 @@ class Starts:
         self._untried.discard(block.place)
         self._awaited.discard(block.place)
 
-    def unable(self, block: CaseBlock, result: BlockResult, *, ready_elsewhere: bool) -> list[CaseBlock]:
-        """The block, to be handed out again; none if it is held."""
+    def unable(self, block: CaseBlock, result: BlockResult, *, ready: bool, able: int, slots: int) -> list[CaseBlock]:
+        """The block, to be handed out again; none if it is held.
+
+        ``ready``: the agent was, somewhere, if only before this run was resumed. ``able``: how many of these workers can start it.
+        """
         self._tried(block)
-        again = replace(block, in_vain=block.in_vain + 1)
-        if ready_elsewhere:
-            return [replace(again, forced=again.in_vain >= MOST_STARTS_ELSEWHERE_READY)]
-        if again.in_vain < MOST_STARTS:
+        again = replace(block, in_vain=block.in_vain + 1, parcels=())
+        if again.in_vain >= (max(MOST_STARTS_ELSEWHERE_READY, 2 * slots) if able else MOST_STARTS):
+            if ready:
+                return [replace(again, forced=True)]
+        elif not able:
             return [again]
         if not self._held:
             self._awaited = set(self._untried)
@@ -62,11 +66,12 @@ class Starts:
         self._held[block.place] = again, result
         return []
 
-    def released(self) -> list[CaseBlock]:
-        """All blocks that were held: somebody was ready."""
-        held, self._held = self._held, {}
-        self._out.update(held)
-        return [block for block, _ in held.values()]
+    def released(self, able: int) -> list[CaseBlock]:
+        """Blocks that were held, no more than there are workers who are able and have nothing else to do."""
+        free = max(1, able) - len(self._out)
+        places = sorted(self._held)[: max(0, free)]
+        self._out.update(places)
+        return [self._held.pop(place)[0] for place in places]
 
     @property
     def hopeless(self) -> tuple[CaseBlock, BlockResult] | None:
