@@ -88,7 +88,7 @@ def coordinated(setup: Setup) -> Took:
             wall, cpu = time.perf_counter(), time.process_time()
             hand_out(pool, {LABEL: agent}, partial(made_up, hits=setup.hits, per_case=setup.per_case))
             wall, cpu, peak = time.perf_counter() - wall, time.process_time() - cpu, peak_megabytes()
-            assert len(agent.result()) == setup.cases
+            assert len(agent.result(None)) == setup.cases
         seconds = block_seconds(setup, pool.slots or 1)
         whole = time.process_time() - before
         return Took(wall, cpu, whole, sum(seconds) / (pool.slots or 1), len(seconds), at_start, with_suite, peak, peak_megabytes())
