@@ -164,7 +164,7 @@ class Journal:
 def _leave_to_parent() -> None:
     """A child that was forked has the locks of its parent, and would keep them when that is killed."""
     for journal in list(_of_this_process):
-        if journal._descriptor >= 0:  # our own
+        if journal._descriptor >= 0:
             os.close(journal._descriptor)
             journal._descriptor = -1
 

@@ -41,7 +41,7 @@ from searchmark.services.redaction import secrets_in, unless_known
 from searchmark.shipping.installed import Installed, refuse_other_version
 from searchmark.shipping.supplies import receive
 
-TAKE_HOME_SECONDS = 10.0  # a block that takes longer comes home with what it has: more is never lost than that
+TAKE_HOME_SECONDS = 10.0  # a block that takes longer comes home with what it has: no more is lost than that, or than one case
 IDLE_SECONDS = 300.0
 LOOK_SECONDS = 0.5  # between looks whether somebody wants this to end
 SHARED = 2  # this process also serves whoever hands out blocks, so that times may be seen as late as with two workers
