@@ -35,12 +35,12 @@ quality: $(READY)  ## run the gates and audits of all built-in suites, reports i
 	$(BIN)/python tests/quality.py quality-output
 
 test: $(READY)  ## run the tests
-	$(BIN)/python -m pytest -n 2
+	$(BIN)/python -m pytest -n 2 --dist loadfile
 
 test-oldest: $(READY)  ## run the tests with the oldest versions that pyproject.toml allows
 	$(PYTHON) -m venv $(VENV)-oldest
 	$(BIN)/uv pip install --quiet --python $(VENV)-oldest/bin/python --resolution lowest-direct --editable . --group dev
-	$(VENV)-oldest/bin/python -m pytest -n 2
+	$(VENV)-oldest/bin/python -m pytest -n 2 --dist loadfile
 
 # Environments with more than most tests need.
 models-env: $(READY)
@@ -78,8 +78,8 @@ test-scale: scale-env  ## run work on real Dask clusters of this machine, and en
 
 test-semantic-real: test-models  ## run semantic search with real embeddings (all-MiniLM-L6-v2), as CI does on pull requests and on main
 
-test-slow: $(READY)  ## what takes long: sessions of pytest, sandboxes, faults of agents, fuzzed files, hostile text, histories, charts, killed sweeps
-	$(BIN)/python -m pytest -n 2 -m slow
+test-slow: $(READY)  ## what takes long: sessions of pytest, sandboxes, faults of agents, fuzzed files, hostile text, histories, charts, killed sweeps, and properties on 60 examples
+	SEARCHMARK_TEST_EXAMPLES=60 $(BIN)/python -m pytest -n 2 --dist loadfile -m 'slow or (hypothesis and not hostile)'
 
 test-hostile: $(READY)  ## attack it: agents, kills, full disks, repositories, fuzzed files (under ten minutes)
 	$(BIN)/python -m pytest -n 2 -m hostile tests/hostile

@@ -22,14 +22,11 @@ from pathlib import Path
 
 import numpy as np
 
-from searchmark import load_corpus
-from searchmark.agents.bm25 import Bm25Agent, Bm25Config
-from searchmark.agents.lexical.postings import Postings
-from searchmark.agents.lexical.tokens import tokens
-from searchmark.agents.lexical.vocabulary import Counts
-from searchmark.corpora.corpus import Corpus
-from searchmark.corpora.snapshots import CommitSource
-from searchmark.records import Document
+from searchmark import Corpus, Document, load_corpus
+from searchmark.agents.lexical.analyser import tokenize
+from searchmark.agents.lexical.bm25 import Bm25Agent, Bm25Settings
+from searchmark.agents.lexical.postings import Postings, TermCounts
+from searchmark.formats.corpora.snapshots import CommitSource
 
 ROUNDS, QUERIES, K, K1, B = 5, 300, 10, 1.2, 0.75
 MOST_FILES = 8000  # of the standard library, which some systems install everything into
@@ -112,7 +109,7 @@ def reciprocal_rank(found: Sequence[str], right: set[str]) -> float:
 
 def our_index(ids: list[str], lists: list[list[int]]) -> Postings:
     lengths = np.fromiter(map(len, lists), np.int64, len(lists))
-    counts = Counts.of_tokens(np.fromiter(chain.from_iterable(lists), np.int32, int(lengths.sum())), lengths)
+    counts = TermCounts.of_tokens(np.fromiter(chain.from_iterable(lists), np.int32, int(lengths.sum())), lengths)
     postings = Postings(K1, B, (1.0,))
     postings.add(ids, [(counts, np.arange(len(ids)))])
     return postings
@@ -138,7 +135,7 @@ class Tantivy:
         return [list(self._places(query)) for query in queries]
 
     def _places(self, text: str) -> Iterator[int]:
-        query, _ = self._index.parse_query_lenient(" ".join(tokens(text)), ["body"])
+        query, _ = self._index.parse_query_lenient(" ".join(tokenize(text)), ["body"])
         return (self._searcher.doc(address)["place"][0] for _, address in self._searcher.search(query, K).hits)
 
 
@@ -151,10 +148,10 @@ def side_by_side(task: Task, documents: list[Document]) -> None:
         return
     vocabulary: dict[str, int] = {}
     lists = [
-        [vocabulary.setdefault(token, len(vocabulary)) for token in tokens(f"{document.id}\n{document.text}")]
+        [vocabulary.setdefault(token, len(vocabulary)) for token in tokenize(f"{document.id}\n{document.text}")]
         for document in documents
     ]
-    known = [[vocabulary[token] for token in tokens(query) if token in vocabulary] for query in task.queries]
+    known = [[vocabulary[token] for token in tokenize(query) if token in vocabulary] for query in task.queries]
     # A query without a known word is refused by bm25s.
     asked, right = zip(*((query, files) for query, files in zip(known, task.right, strict=True) if query), strict=True)
     ids = [document.id for document in documents]
@@ -205,7 +202,7 @@ def with_own_tokens(task: Task, documents: list[Document], language: str) -> Non
     plain = Corpus.of(task.name, documents)
 
     def our_agent() -> Bm25Agent:
-        agent = Bm25Agent(Bm25Config(cache=False, language=language))
+        agent = Bm25Agent(Bm25Settings(cache=False, language=language))
         agent.initialize(plain)
         return agent
 

@@ -23,10 +23,9 @@ os.environ["TOKENIZERS_PARALLELISM"] = "false"
 
 import numpy as np
 
-from searchmark.indexes import check_index
-from searchmark.indexes.exact import ExactIndex
-from searchmark.indexes.index import IndexOptions, Neighbours, ScoringIndex, TunableIndex, VectorIndex
-from searchmark.indexes.recall import neighbour_recall
+from searchmark.agents.vectors import index_settings
+from searchmark.agents.vectors.exact import ExactIndex
+from searchmark.agents.vectors.index import IndexSettings, Neighbours, ScoringIndex, TunableIndex, VectorIndex, neighbour_recall
 from source_chunks import SourceChunks, cached_source_chunks
 
 CHUNKS, QUERIES, K = 50_000, 200, 10
@@ -50,8 +49,8 @@ class Sweep:
     along: str
     values: Sequence[int]
 
-    def choices(self) -> list[IndexOptions]:
-        return [check_index({**self.options, self.along: value}) for value in self.values]
+    def choices(self) -> list[IndexSettings]:
+        return [index_settings({**self.options, self.along: value}) for value in self.values]
 
 
 @dataclass(frozen=True)
@@ -122,7 +121,7 @@ class Bench:
             times.append(time.perf_counter_ns() - started)
         return np.array(times) / 1e6
 
-    def rows(self, index: TunableIndex, choices: Sequence[IndexOptions], exact: VectorIndex) -> tuple[Row, list[Row]]:
+    def rows(self, index: TunableIndex, choices: Sequence[IndexSettings], exact: VectorIndex) -> tuple[Row, list[Row]]:
         """One of the exact index, and one for each choice."""
         found, times, exact_times = [], [], []
         exact_found = self.found(exact, EXACT_QUERIES)
@@ -159,7 +158,7 @@ def main() -> None:
 
 def run_pgvector(dsn: str, bench: Bench) -> None:
     """Held to an exact search in the same database, not to one in this process."""
-    with closing(check_index({"name": "pgvector", "method": "none", "dsn": dsn}).open(bench.dimension, "cosine")) as index:
+    with closing(index_settings({"name": "pgvector", "method": "none", "dsn": dsn}).open(bench.dimension, "cosine")) as index:
         bench.fill(index)
         for sweep in PGVECTOR:
             run(replace(sweep, options={**sweep.options, "dsn": dsn}), bench, index)

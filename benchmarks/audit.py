@@ -18,11 +18,10 @@ import numpy as np
 
 from load_data import ZipfWords, write_documents
 from processes import SEARCHMARK, Watched, watched
-from searchmark import load_run, load_suite
-from searchmark.audit.auditing import CHECKS, TABLES
-from searchmark.audit.short_form import SHORT
-from searchmark.corpora.corpus import load_corpus
-from searchmark.suite_audit import audited
+from searchmark import load_corpus, load_run, load_suite
+from searchmark.audit.full import CHECKS, TABLES
+from searchmark.audit.quick import SHORT
+from searchmark.experiments.audit import build_subject
 
 DOCUMENTS, CASES, RUNS, DEPTH, MANY = 10_000, 1_000, 4, 100, 100_000
 JUDGED, RELEVANT, WORDS_PER_QUERY = 30, 5, 4
@@ -33,7 +32,7 @@ SUITE = ("--gold-set", "qrels.txt", "--topics", "topics.tsv")
 
 _WITHOUT = """\
 import sys, types
-checks = types.ModuleType("searchmark.audit.short_form")
+checks = types.ModuleType("searchmark.audit.quick")
 checks.short_audit = lambda *_: []
 sys.modules[checks.__name__] = checks
 from searchmark import experiments
@@ -90,7 +89,7 @@ def steps(folder: Path) -> Iterator[tuple[str, Callable[[], object]]]:
     """Every check and table of an audit, ready to be run one after the other."""
     suite = load_suite(folder / "qrels.txt", topics=folder / "topics.tsv")
     runs = [load_run(folder / f"run{number}.trec") for number in range(RUNS)]
-    subject = audited(suite, load_corpus(folder / "corpus.jsonl"), runs, ["nDCG@10", "RR"])
+    subject = build_subject(suite, load_corpus(folder / "corpus.jsonl"), runs, ["nDCG@10", "RR"])
     yield "suite expanded", lambda: subject.expanded
     for check in CHECKS:
         name = f"{check.look.__module__.removeprefix('searchmark.audit.')}.{check.look.__name__}"

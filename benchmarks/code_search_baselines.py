@@ -11,10 +11,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from searchmark import Answer, Run
-from searchmark.agents.agent import RetrievalAgent, RetrievalResult
-from searchmark.agents.keyword import STOP_WORDS, ripgrep
-from searchmark.corpora.corpus import Corpus
+from searchmark import Answer, Corpus, RetrievalAgent, RetrievalResult, Run
+from searchmark.agents.lexical.ripgrep import STOP_WORDS, ripgrep
 
 DEPTH, PER_WORD, SHORTEST = 10, 500, 3
 ROUNDED = 0.00006  # published with four digits

@@ -11,9 +11,8 @@ import numpy as np
 from scipy import stats
 
 from memory import peak_megabytes
-from searchmark import Run, Suite, compare, judge, score
-from searchmark.analysis.intervals import SHOWN, observations
-from searchmark.analysis.paired_statistics import difference_intervals
+from searchmark import Run, Suite, compare, match_hits, score
+from searchmark.scoring.statistics import SHOWN_LEVEL, difference_intervals, observations
 
 RUNS, CASES, RESAMPLES = 5, 10_000, 10_000
 
@@ -29,7 +28,7 @@ def at_size() -> None:
         run = Run.from_scores(
             {f"q{n}": dict(zip(names, row, strict=True)) for n, row in enumerate(values.tolist())}, f"run{number}"
         )
-        scores.append(score(judge(suite, run), ["nDCG@10", "RR"]))
+        scores.append(score(match_hits(suite, run), ["nDCG@10", "RR"]))
     started = time.perf_counter()
     pairs = compare(scores)
     print(json.dumps({"seconds": time.perf_counter() - started, "peak": peak_megabytes(), "pairs": len(pairs)}))
@@ -39,7 +38,7 @@ def beside_scipy() -> tuple[float, float]:
     """The intervals of ten paired differences on 2,000 cases, by us and by scipy.stats.bootstrap."""
     values = (np.random.default_rng(2).random((2000, 10)) - 0.48) / 2
     started = time.perf_counter()
-    difference_intervals(observations(values, None), SHOWN)
+    difference_intervals(observations(values, None), SHOWN_LEVEL)
     ours = time.perf_counter() - started
     started = time.perf_counter()
     for column in values.T:

@@ -8,8 +8,7 @@ from collections.abc import Callable
 import numpy as np
 import polars as pl
 
-from searchmark import Run, Suite, judge, score
-from searchmark.records import RunLabel
+from searchmark import Run, RunLabel, Suite, match_hits, score
 
 CASES, DEPTH, MANY = 10_000, 100, 100_000
 
@@ -42,7 +41,9 @@ def main() -> None:
     for name, run in runs().items():
         print(f"1,000,000 hits, {name}: {seconds(run.frame):.3f} s")
     suite = Suite.from_grades({f"q{number}": {"a": 1} for number in range(MANY)})
-    scores = score(judge(suite, Run.from_scores({f"q{number}": {"a": 1.0} for number in range(MANY)})), ["RR", "P@5", "Abstain"])
+    scores = score(
+        match_hits(suite, Run.from_scores({f"q{number}": {"a": 1.0} for number in range(MANY)})), ["RR", "P@5", "Abstain"]
+    )
     print(f"{MANY:,} cases, 3 measures, one of them undefined: {seconds(scores.frame):.3f} s")
     print(f"{MANY:,} judgments: {seconds(suite.frame):.3f} s")
 

@@ -12,8 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from searchmark import Answer, Case, Document, GateOptions, GateRule, Hit, Judgment, Run, Suite, rules_of
-from searchmark.experiments import gate_self_test
+from searchmark import Answer, Case, Document, Evaluation, GateRule, GateSettings, Hit, Judgment, Run, Suite, rules_of
 
 SEED = 20261116
 
@@ -25,7 +24,7 @@ class Setting:
     """
 
     name: str
-    gates: GateOptions
+    gates: GateSettings
     categories: Sequence[int]
     targets: int
     depth: int
@@ -34,12 +33,12 @@ class Setting:
 
 
 SETTINGS = [
-    Setting("`search-relevance`, 52 cases", GateOptions(preset="search-relevance"), (10, 8, 8, 6, 8, 12), 5, 5, 0.93),
-    Setting("`fts5-vector-reranker`, 50 cases", GateOptions(preset="fts5-vector-reranker"), (10,) * 5, 12, 10, 0.8, 0.97),
+    Setting("`search-relevance`, 52 cases", GateSettings(preset="search-relevance"), (10, 8, 8, 6, 8, 12), 5, 5, 0.93),
+    Setting("`fts5-vector-reranker`, 50 cases", GateSettings(preset="fts5-vector-reranker"), (10,) * 5, 12, 10, 0.8, 0.97),
     *(
         Setting(
             f"nDCG@10 `against: baseline`, {cases} cases",
-            GateOptions(rules=(GateRule(measure="nDCG@10", against="baseline"),)),
+            GateSettings(rules=(GateRule(measure="nDCG@10", against="baseline"),)),
             (cases // 5,) * 5,
             3,
             10,
@@ -50,7 +49,7 @@ SETTINGS = [
     ),
     Setting(
         "nDCG@10 `non-inferior`, margin 0.02, 1000 cases",
-        GateOptions(rules=(GateRule(measure="nDCG@10", against="baseline", policy="non-inferior", margin=0.02),)),
+        GateSettings(rules=(GateRule(measure="nDCG@10", against="baseline", policy="non-inferior", margin=0.02),)),
         (200,) * 5,
         3,
         10,
@@ -94,9 +93,9 @@ def five_fixtures() -> tuple[Suite, Run]:
 def main() -> None:
     print("| gate | " + " | ".join(SHOWN) + " | false alarms |")
     print("|---" * (len(SHOWN) + 2) + "|")
-    fixtures = ("`semantic-fixtures`, 5 fixtures", GateOptions(preset="semantic-fixtures"), five_fixtures())
+    fixtures = ("`semantic-fixtures`, 5 fixtures", GateSettings(preset="semantic-fixtures"), five_fixtures())
     for name, gates, (suite, run) in (fixtures, *((setting.name, setting.gates, drawn(setting)) for setting in SETTINGS)):
-        found = gate_self_test(suite, [run], rules_of(gates))
+        found = Evaluation(suite, rules=rules_of(gates)).self_test([run])
         caught = {each.mutation: each for each in found.caught}
         cells = ["not visible" if caught[each].share is None else f"{caught[each].share:.0%}" for each in SHOWN]
         chance = found.chance

@@ -16,12 +16,11 @@ from math import pi
 
 import numpy as np
 
-from searchmark import Answer, Case, Hit, Judgment, Run, Scores, Suite, judge, score
-from searchmark.analysis.foresight import Foresight, GateQuestion, foresee
-from searchmark.analysis.intervals import SHOWN, Observations, observations
-from searchmark.analysis.paired_evidence import USUAL, Rigour
-from searchmark.analysis.paired_statistics import difference_intervals, randomisation_p
-from searchmark.analysis.sequential import level_of, rigour_of
+from searchmark import Answer, Case, Hit, Judgment, Run, Scores, Suite, match_hits, score
+from searchmark.scoring.comparison import USUAL_LEVEL, EvidenceLevel
+from searchmark.scoring.planned_tests import evidence_level_of, level_of
+from searchmark.scoring.power import Foresight, GateQuestion, foresee
+from searchmark.scoring.statistics import SHOWN_LEVEL, Observations, difference_intervals, observations, randomisation_p
 
 LOOKS, SEED, MIN_EFFECT = 30, 20_261_116, 0.01
 SIZES = (30, 200)
@@ -99,7 +98,7 @@ def _changed(random: np.random.Generator, search: Search, cases: int, trials: in
     return (random.random((origin.max() + 1, trials)) < share)[origin]
 
 
-def verdicts(found: Observations, level: float, rigour: Rigour, min_effect: float = 1e-6) -> np.ndarray:
+def verdicts(found: Observations, level: float, rigour: EvidenceLevel, min_effect: float = 1e-6) -> np.ndarray:
     """-1 where a column is REGRESSED, 1 where it is IMPROVED, else 0; p and interval where a verdict could rest on them."""
     sides = np.zeros(found.sums.shape[1], int)
     sums, squares = found.sums.sum(axis=0), (found.sums**2).sum(axis=0)
@@ -119,8 +118,8 @@ def of_look(found: Observations, number: int, min_effect: float = 1e-6) -> dict[
     """The verdicts of each policy at one look."""
     level = level_of(number)
     return {
-        "repeated": verdicts(found, 0.05, USUAL, min_effect),
-        "sequential": verdicts(found, level, rigour_of(level), min_effect),
+        "repeated": verdicts(found, 0.05, USUAL_LEVEL, min_effect),
+        "sequential": verdicts(found, level, evidence_level_of(level), min_effect),
     }
 
 
@@ -186,7 +185,7 @@ def planted_loss(trials: int) -> bool:
                 continue
             found = observations(build - baseline, None)
             spent = 0.05 * 6 / pi**2 / number**2
-            sides = of_look(found, number, MIN_EFFECT) | {"1/t²": verdicts(found, spent, rigour_of(spent), MIN_EFFECT)}
+            sides = of_look(found, number, MIN_EFFECT) | {"1/t²": verdicts(found, spent, evidence_level_of(spent), MIN_EFFECT)}
             for name, each in sides.items():
                 at_once.setdefault(name, each < 0)
                 late[name] = late.get(name, False) | (each < 0)
@@ -205,13 +204,13 @@ def perfect(cases: int) -> Scores:
     """A baseline that finds everything."""
     suite = suite_of(cases)
     answers = [Answer(case, "ok", (Hit("yes", 1),)) for case in suite.table.ids]
-    return score(judge(suite, Run.from_answers("baseline", answers)), ["RR"])
+    return score(match_hits(suite, Run.from_answers("baseline", answers)), ["RR"])
 
 
 def ahead_of(question: GateQuestion, values: np.ndarray) -> Foresight:
     """What is said before the run if the baseline has these values."""
     found = perfect(len(values))
-    return foresee(found.judged.suite, "RR", question, Scores(found.judged, found.measures, values[:, None]))
+    return foresee(found.matched.suite, "RR", question, Scores(found.matched, found.measures, values[:, None]))
 
 
 @dataclass(frozen=True)
@@ -312,7 +311,7 @@ def unchanged(_: int) -> bool:
     for margin in (0.01, 0.02, 0.05, 0.1):
         question = GateQuestion("non-inferior", margin=margin)
         said = next(n for n in range(10, 1000) if foresee(suite_of(n), "RR", question).resolvable)
-        ties = {n: float(difference_intervals(observations(np.zeros((n, 1)), None), SHOWN)[0][0]) for n in (said - 1, said)}
+        ties = {n: float(difference_intervals(observations(np.zeros((n, 1)), None), SHOWN_LEVEL)[0][0]) for n in (said - 1, said)}
         right = ties[said - 1] <= -margin < ties[said]
         good &= right
         row(margin, said, f"{ties[said - 1]:.5f}", f"{ties[said]:.5f}{'' if right else ' (!)'}")
@@ -342,7 +341,7 @@ def false_passes(trials: int) -> bool:
     )
     for (name, draw), (margin, cases) in product(LOSSES.items(), ((0.02, 200), (0.02, 500), (0.05, 100), (0.1, 50))):
         low, _ = difference_intervals(
-            observations(draw(np.random.default_rng([SEED, cases]), (cases, trials), margin), None), SHOWN
+            observations(draw(np.random.default_rng([SEED, cases]), (cases, trials), margin), None), SHOWN_LEVEL
         )
         rate = float((low > -margin).mean())
         good &= rate <= bar

@@ -8,8 +8,7 @@ import subprocess
 from dataclasses import dataclass
 from pathlib import Path
 
-from searchmark.corpora.corpus import Changes, Corpus
-from searchmark.records import Document
+from searchmark import Changes, Corpus, Document
 
 
 @dataclass(frozen=True)

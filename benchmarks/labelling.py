@@ -15,10 +15,9 @@ from dataclasses import replace
 from pathlib import Path
 from time import perf_counter, process_time
 
-from searchmark.corpora.corpus import Corpus, load_corpus
-from searchmark.labelling.label import Labels, label
-from searchmark.records import Document
-from searchmark.suites.queries import read_queries
+from searchmark import Corpus, Document, load_corpus
+from searchmark.formats.suites.labels import read_queries
+from searchmark.judgments.label import Labels, label_queries
 
 ITEMS = 100_000
 REMOVED = ("category", "style", "gender")
@@ -45,7 +44,7 @@ def main(catalogue: str, queries: str, synonyms: str, fields: str = "category=st
     items, asked, chance = list(load_corpus(catalogue)), read_queries(Path(queries)), random.Random(5)
 
     def labelled(documents: list[Document]) -> Labels:
-        return label(Corpus.of("catalogue", documents), asked, fields=(fields,), synonyms=Path(synonyms))
+        return label_queries(Corpus.of("catalogue", documents), asked, fields=(fields,), synonyms=Path(synonyms))
 
     without = {item.id for item in items if chance.random() < 0.5}
     before, after = (grades(labelled(each)) for each in (items, [blanked(item) if item.id in without else item for item in items]))

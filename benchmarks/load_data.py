@@ -14,7 +14,7 @@ FILES = 1000
 _LETTERS = "etaoinshrdlcumwfgypb"
 
 AGENT = """\
-from searchmark.agents.agent import RetrievalAgent, RetrievalResult
+from searchmark.agents.protocol import RetrievalAgent, RetrievalResult
 
 
 class NoOp(RetrievalAgent):

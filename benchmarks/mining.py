@@ -17,11 +17,11 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import NamedTuple
 
-from searchmark.config import DatasetConfig
-from searchmark.files.store import collector_paused
-from searchmark.history.log import Span, log_arguments, span_of
-from searchmark.history.repository import Repository, open_repository
-from searchmark.mining.selection import select
+from searchmark import DatasetSettings
+from searchmark.git.log import CommitRange, commit_range, log_arguments
+from searchmark.git.mining.selection import select_commits
+from searchmark.git.repository import Repository, open_repository
+from searchmark.io.store import pause_garbage_collector
 
 ROOT = Path(__file__).parent.parent
 DATA = Path(__file__).parent / "data"
@@ -84,7 +84,7 @@ def measured(command: Sequence[str], environment: Mapping[str, str] | None = Non
 
 def git_log(repository: Repository) -> Measured:
     """The very ``git log --raw`` that mining reads from, thrown away."""
-    span = Span(span_of(repository, None)[0])
+    span = CommitRange(commit_range(repository, None)[0])
     return measured(repository.command(*log_arguments(span, "0123456789abcdef")), repository.environment)
 
 
@@ -113,9 +113,9 @@ def against_git(what: str, path: str, bar: float, *options: str) -> None:
 
 def reading(path: str) -> dict[str, float]:
     """The first pass alone, in this process: every commit is read, parsed and judged by the rules."""
-    with open_repository(path) as repository, collector_paused():
+    with open_repository(path) as repository, pause_garbage_collector():
         started = time.perf_counter()
-        selection = select(repository, DatasetConfig())
+        selection = select_commits(repository, DatasetSettings())
         return {"seconds": time.perf_counter() - started, "commits": selection.read, "kept": len(selection.selected)}
 
 

@@ -15,19 +15,14 @@ from itertools import pairwise
 from pathlib import Path
 from statistics import median
 
-from searchmark.agents.agent import AgentSpec, RetrievalAgent, RetrievalResult
+from searchmark import AgentSpec, Case, Corpus, Judgment, RetrievalAgent, RetrievalResult, RunLabel, RunSettings, Suite
 from searchmark.agents.outside.command import CommandAgent
-from searchmark.agents.outside.options import CommandConfig
-from searchmark.agents.source import PythonClass, parse_source
-from searchmark.analysis.latencies import latencies_of
-from searchmark.corpora.corpus import Corpus
-from searchmark.corpora.locations import Folder
-from searchmark.options.run_options import RunOptions
-from searchmark.records import Case, Judgment, RunLabel, Suite
-from searchmark.running.entrant import Entrant
-from searchmark.running.progress import Progress
-from searchmark.running.request import RunRequest
+from searchmark.agents.outside.options import CommandSettings
+from searchmark.config.agents import PythonSource, parse_source
+from searchmark.formats.corpora.locations import Folder
+from searchmark.running.request import AgentJob, RunProgress, RunRequest
 from searchmark.running.runner import run_agents
+from searchmark.scoring.costs import latencies_of
 
 QUERIES = 2000
 HITS = 10
@@ -55,7 +50,7 @@ class NothingAgent(RetrievalAgent):
 
 
 STAYING = AgentSpec("staying", parse_source("command"), {"argv": list(ARGV), "stays": True})
-NOTHING = AgentSpec("nothing", PythonClass(__file__, "NothingAgent"))
+NOTHING = AgentSpec("nothing", PythonSource(__file__, "NothingAgent"))
 
 
 def queries() -> list[str]:
@@ -84,7 +79,7 @@ def median_ms(times: list[float]) -> float:
 
 def agent_ms() -> float:
     """The agent alone, without a worker around it."""
-    agent = CommandAgent(CommandConfig(argv=ARGV, stays=True))
+    agent = CommandAgent(CommandSettings(argv=ARGV, stays=True))
     agent.start()
     times = [time.perf_counter()]
     for query in queries():
@@ -97,14 +92,14 @@ def agent_ms() -> float:
 def whole_ms(spec: AgentSpec, folder: Path) -> tuple[float, float]:
     """The whole way per query, and what is reported as the latency."""
     suite = Suite.from_cases("bench", [Case(f"c{i}", query, (Judgment("a.py", "path"),)) for i, query in enumerate(queries())])
-    entrant = Entrant(spec, dict.fromkeys(suite.table.ids, Folder("corpus", folder)), RunLabel(spec.name))
+    job = AgentJob(spec, dict.fromkeys(suite.table.ids, Folder("corpus", folder)), RunLabel(spec.name))
     times: list[float] = []
 
-    def answered(progress: Progress) -> None:
+    def answered(progress: RunProgress) -> None:
         if progress.done:
             times.append(time.perf_counter())
 
-    run = run_agents(RunRequest(suite, (entrant,), RunOptions(num_runs=1, depth=HITS)), answered).runs[0]
+    run = run_agents(RunRequest(suite, (job,), RunSettings(num_runs=1, depth=HITS)), answered).runs[0]
     assert {answer.status for answer in run.answers} == {"ok"}
     return median_ms(times), latencies_of(run)["cold"].p50
 

@@ -3,7 +3,7 @@
 Both ask the same server, which is in a process of its own and has its answer ready, for the same: a POST with a JSON body, an answer
 with ten hits as Elasticsearch gives them. The rate of the agent is that of its latency samples, and beside it that of the clock on
 the wall around the whole command, start, judging and report included. Rounds alternate, so that both see the same machine; `CASES`
-and `ROUNDS` are taken from the command line.
+and `BLOCKS_PER_SLOT` are taken from the command line.
 """
 
 from __future__ import annotations

@@ -27,22 +27,22 @@ from searchmark import (
     Experiment,
     Judgment,
     Run,
-    RunOptions,
+    RunSettings,
     Scores,
+    SearchScope,
     Suite,
-    Where,
     audit_suite,
     compare,
-    judge,
     load_agent,
     load_corpus,
     load_run,
     load_suite,
+    match_hits,
     save_run,
     save_suite,
     score,
 )
-from searchmark.findings import SEVERITIES
+from searchmark.records.finding import SEVERITIES
 
 NAME, MEASURE, FEWEST, STUB, FEW = "code-search", "nDCG@10", 10, 10, 4
 BUILT_IN = ("random", "keyword", "bm25", "fts5", "semantic", "hybrid")
@@ -149,8 +149,8 @@ def prepare(source: Source, out: Path) -> dict[str, str]:
 
 
 def run(suite: Suite, agents: Sequence[AgentSpec | str], trees: Path, names: Iterable[str], depth: int = DEPTH) -> list[Run]:
-    where = Where(repositories=tuple(f"{name}={trees / name}" for name in names))
-    return list(Experiment(suite, agents, where, options=RunOptions(num_runs=1, depth=depth)).run().runs)
+    where = SearchScope(repositories=tuple(f"{name}={trees / name}" for name in names))
+    return list(Experiment(suite, agents, where, options=RunSettings(num_runs=1, depth=depth)).run().runs)
 
 
 def own(name: str, kind: str) -> AgentSpec:
@@ -248,7 +248,7 @@ def main() -> None:
     wanted = {source.name: {case.id: [each.target for each in case.judgments] for case in source.cases()} for source in found}
     check_published(results, wanted, missing, *run(suite, [own(WHOLE, "WholeQuestion")], out / "all", code, depth=1000))
     runs = run(suite, [own(WHOLE, "WholeQuestion"), own(WORDS, "ByWords"), *BUILT_IN], out / "code", code)
-    scores = {each.agent: score(judge(suite, each), [MEASURE]) for each in runs}
+    scores = {each.agent: score(match_hits(suite, each), [MEASURE]) for each in runs}
     show_table(suite, scores, [expected(case, code[str(case.fields["repository"])]) for case in suite.cases])
     show_differences(scores)
     save(out, found, runs)

@@ -19,13 +19,10 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from searchmark import Run, Suite, judge, score
-from searchmark.agents.lexical.analyser import AnalyserOptions
-from searchmark.agents.lexical.stop_words import STOP_WORDS
-from searchmark.agents.names import name_of
-from searchmark.corpora.corpus import Corpus
-from searchmark.records import Document
-from searchmark.registry import create, load_agent
+from searchmark import Corpus, Document, Run, Suite, load_agent, match_hits, score
+from searchmark.agents.chunks import document_name
+from searchmark.agents.lexical.analyser import STOP_WORDS, AnalyserSettings
+from searchmark.agents.registry import create_agent
 
 DEPTH, TOLERANCE, K1, B = 1000, 0.01, 1.2, 0.75
 MEASURES = ("nDCG@10", "AP")
@@ -111,11 +108,11 @@ def answers_of(search: Callable[[str], Sequence[str]], collection: Collection) -
 
 def values(collection: Collection, answers: Answers) -> dict[str, float]:
     ranked = {key: {document: -float(place) for place, document in enumerate(found)} for key, found in answers.items()}
-    return score(judge(Suite.from_grades(collection.grades), Run.from_scores(ranked)), MEASURES).means()
+    return score(match_hits(Suite.from_grades(collection.grades), Run.from_scores(ranked)), MEASURES).means()
 
 
 def agent_values(collection: Collection, name: str, config: dict[str, object]) -> tuple[dict[str, float], str]:
-    agent = create(load_agent(name, **config))
+    agent = create_agent(load_agent(name, **config))
     agent.initialize(Corpus.of(collection.name, collection.documents))
     found = values(collection, answers_of(lambda query: agent.retrieve(query, DEPTH).files, collection))
     language = str(agent.describe().get("language", ""))
@@ -131,7 +128,7 @@ def peer_values(collection: Collection, language: str, *, own_tokens: bool) -> d
     known = language in STOP_WORDS
     stemmer = Stemmer.Stemmer(language) if known else None
     stop_words = sorted(STOP_WORDS[language]) if known else []
-    analyser = AnalyserOptions().analyser(language)
+    analyser = AnalyserSettings().analyser(language)
 
     def cut(texts: list[str]) -> list[list[str]]:
         if not own_tokens:
@@ -140,7 +137,7 @@ def peer_values(collection: Collection, language: str, *, own_tokens: bool) -> d
 
     # Names are part of the text, as they are for bm25: the title, or else the id.
     retriever = bm25s.BM25(method="lucene", k1=K1, b=B)
-    retriever.index(cut([f"{name_of(document)}\n{document.text}" for document in collection.documents]), show_progress=False)
+    retriever.index(cut([f"{document_name(document)}\n{document.text}" for document in collection.documents]), show_progress=False)
     terms = dict(zip(collection.queries, cut(list(collection.queries.values())), strict=True))
     ids = [document.id for document in collection.documents]
 

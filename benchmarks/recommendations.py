@@ -13,13 +13,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from searchmark.measures.formulas import Ints
-from searchmark.records import OK
-from searchmark.reports.advice import Recommendation
-from searchmark.reports.case_arrays import CaseArrays
-from searchmark.reports.case_groups import FactTable
-from searchmark.reports.group_advice import Answered, group_advice
-from searchmark.reports.hit_advice import others_succeed
+from searchmark.records.answers import OK
+from searchmark.records.columns import Ints
+from searchmark.reports.advice import AnsweredCases, FactTable, group_advice, others_succeed
+from searchmark.reports.cases import CaseArrays
+from searchmark.reports.report import Recommendation
 
 TRIALS = 2_000
 SIZES = (20, 50, 200, 1_000)
@@ -49,7 +47,7 @@ class Drawn:
         return cls(facts, categories, facts.origins)
 
 
-def answered(run: str, failed: np.ndarray[tuple[int], np.dtype[np.bool_]], origins: Ints) -> Answered:
+def answered(run: str, failed: np.ndarray[tuple[int], np.dtype[np.bool_]], origins: Ints) -> AnsweredCases:
     """A run of which only is known which cases failed."""
     size = len(failed)
     none, ids = np.zeros(0, np.int64), [f"c{row}" for row in range(size)]
@@ -58,7 +56,7 @@ def answered(run: str, failed: np.ndarray[tuple[int], np.dtype[np.bool_]], origi
         ids, (), status, np.zeros((size, 0)), np.zeros(size, bool), np.zeros(size + 1, np.int64), none, none, none, no_marks,
         np.full(size, np.nan), np.zeros(size, np.int64), {},
     )  # fmt: skip
-    return Answered(run, cases, origins, np.ones(size, bool), failed)
+    return AnsweredCases(run, cases, origins, np.ones(size, bool), failed)
 
 
 def by_chance(size: int, groups: int, rate: float, per_origin: int, runs: int) -> float:

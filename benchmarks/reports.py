@@ -10,9 +10,8 @@ import numpy as np
 
 from load_data import FILES, write_gold_set
 from processes import SEARCHMARK, Watched, watched
-from searchmark import Answer, AnswerDetails, Hit, Run, load_suite, save_run
-from searchmark.records import Suite
-from searchmark.reports import RENDERERS
+from searchmark import Answer, AnswerDetails, Hit, Run, Suite, load_suite, save_run
+from searchmark.reports.render import RENDERERS
 
 RUNS, DEPTH = 4, 50
 SMALL, LARGE = 1_000, 10_000

@@ -17,18 +17,13 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
-from searchmark.agents.agent import AgentSpec, RetrievalAgent, RetrievalResult
-from searchmark.agents.source import PythonClass
-from searchmark.analysis.latencies import latencies_of
-from searchmark.corpora.corpus import Corpus
-from searchmark.corpora.locations import Folder
-from searchmark.options.run_options import RunOptions
-from searchmark.records import Case, Judgment, RunLabel, Suite
-from searchmark.registry import create, load_agent
-from searchmark.running.entrant import Entrant
-from searchmark.running.progress import Progress
-from searchmark.running.request import RunRequest
+from searchmark import AgentSpec, Case, Corpus, Judgment, RetrievalAgent, RetrievalResult, RunLabel, RunSettings, Suite, load_agent
+from searchmark.agents.registry import create_agent
+from searchmark.config.agents import PythonSource
+from searchmark.formats.corpora.locations import Folder
+from searchmark.running.request import AgentJob, RunProgress, RunRequest
 from searchmark.running.runner import run_agents
+from searchmark.scoring.costs import latencies_of
 
 CASES = 1000
 REPEATS = 3
@@ -58,8 +53,8 @@ class SelfTimingAgent(NothingAgent):
 def agreement(folder: Path, suite: Suite) -> float:
     """How far the reported p50 is from that by the agent's own clock."""
     locations = dict.fromkeys(suite.table.ids, Folder("corpus", folder))
-    spec = AgentSpec("self-timing", PythonClass(__file__, "SelfTimingAgent"))
-    run = run_agents(RunRequest(suite, (Entrant(spec, locations, RunLabel(spec.name)),), RunOptions(num_runs=1))).runs[0]
+    spec = AgentSpec("self-timing", PythonSource(__file__, "SelfTimingAgent"))
+    run = run_agents(RunRequest(suite, (AgentJob(spec, locations, RunLabel(spec.name)),), RunSettings(num_runs=1))).runs[0]
     own = statistics.median(each.said["own_ms"] for each in run.details or ())
     return abs(latencies_of(run)["cold"].p50 / own - 1)
 
@@ -85,10 +80,10 @@ def _query(path: Path) -> str:
     return " ".join([path.stem, *words[10:13]])
 
 
-def own_seconds(spec: AgentSpec, folder: Path, suite: Suite, options: RunOptions) -> float:
+def own_seconds(spec: AgentSpec, folder: Path, suite: Suite, options: RunSettings) -> float:
     """The agent by itself: made, initialised, asked as often."""
     start = time.perf_counter()
-    agent = create(spec)
+    agent = create_agent(spec)
     agent.initialize(Folder("corpus", folder).open())
     for query in suite.table.queries or ():
         agent.reset()
@@ -99,10 +94,10 @@ def own_seconds(spec: AgentSpec, folder: Path, suite: Suite, options: RunOptions
     return seconds
 
 
-def run_seconds(spec: AgentSpec, folder: Path, suite: Suite, options: RunOptions, journal: Path) -> float:
+def run_seconds(spec: AgentSpec, folder: Path, suite: Suite, options: RunSettings, journal: Path) -> float:
     locations = dict.fromkeys(suite.table.ids, Folder("corpus", folder))
     start = time.perf_counter()
-    ran = run_agents(RunRequest(suite, (Entrant(spec, locations, RunLabel(spec.name)),), options, {RunLabel(spec.name): journal}))
+    ran = run_agents(RunRequest(suite, (AgentJob(spec, locations, RunLabel(spec.name)),), options, {RunLabel(spec.name): journal}))
     seconds = time.perf_counter() - start
     assert all(answer.status in ("ok", "empty") for answer in ran.runs[0].answers)
     return seconds
@@ -110,17 +105,17 @@ def run_seconds(spec: AgentSpec, folder: Path, suite: Suite, options: RunOptions
 
 def overhead_us(folder: Path, suite: Suite, num_runs: int, journal: Path) -> float:
     """What is left per search when start, preparation and the agent's own searches are taken away."""
-    spec = AgentSpec("nothing", PythonClass(__file__, "NothingAgent"))
-    options = RunOptions(num_runs=num_runs)
+    spec = AgentSpec("nothing", PythonSource(__file__, "NothingAgent"))
+    options = RunSettings(num_runs=num_runs)
     locations = dict.fromkeys(suite.table.ids, Folder("corpus", folder))
     begun: list[float] = []
 
-    def answered(progress: Progress) -> None:
+    def answered(progress: RunProgress) -> None:
         if progress.done:
             begun.append(time.perf_counter())
 
     ran = run_agents(
-        RunRequest(suite, (Entrant(spec, locations, RunLabel(spec.name)),), options, {RunLabel(spec.name): journal}), answered
+        RunRequest(suite, (AgentJob(spec, locations, RunLabel(spec.name)),), options, {RunLabel(spec.name): journal}), answered
     )
     run = ran.runs[0]
     own = sum(sum(each.cold_ms) + sum(each.warm_ms) for each in (run.details or ())[1:]) / 1e3
@@ -138,7 +133,7 @@ def rows() -> Iterator[str]:
             figures = sorted(overhead_us(small, suite, num_runs, Path(scratch, f"o{num_runs}{i}.jsonl")) for i in range(ROUNDS))
             yield f"overhead per search, num_runs {num_runs}: {figures[ROUNDS // 2]:.0f} us (goal: 150)"
         yield f"p50 of an agent that times itself, 2 ms: {agreement(small, suite):.2%} from its own clock (goal: 1 %)"
-        options = RunOptions(num_runs=REPEATS)
+        options = RunSettings(num_runs=REPEATS)
         for name in sys.argv[1:] or ("bm25", "keyword", "fts5", "semantic"):
             spec = load_agent(name)
             own = own_seconds(spec, folder, suite, options)

@@ -13,9 +13,8 @@ import sys
 import time
 from pathlib import Path
 
-from searchmark.agents.agent import RetrievalAgent, RetrievalResult
-from searchmark.corpora.corpus import Corpus
-from searchmark.corpora.locations import Folder
+from searchmark import Corpus, RetrievalAgent, RetrievalResult
+from searchmark.formats.corpora.locations import Folder
 
 DEPTH = 10
 

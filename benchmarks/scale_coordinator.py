@@ -22,25 +22,19 @@ from typing import cast
 
 from memory import peak_megabytes, present_megabytes
 from scale_work import line_of, made_up, made_up_suite, seconds_of
-from searchmark.agents.agent import AgentSpec
-from searchmark.agents.source import PythonClass
-from searchmark.corpora.locations import Folder
-from searchmark.corpora.one_location import OneLocation
-from searchmark.executors.choice import parse_executor
-from searchmark.executors.opening import opened
-from searchmark.executors.pool import TaskPool
-from searchmark.options.run_options import RunOptions
-from searchmark.records import RunLabel, Suite
-from searchmark.running.agent_record import AgentRecord
+from searchmark import AgentSpec, RunLabel, RunSettings, Suite
+from searchmark.config.agents import PythonSource
+from searchmark.executors.backends import open_executor
+from searchmark.executors.pool import TaskPool, parse_executor
+from searchmark.formats.corpora.locations import Folder
+from searchmark.formats.corpora.locator import SameLocation
+from searchmark.running.blocks import block_size
 from searchmark.running.corpus_inspector import open_inspector
-from searchmark.running.entrant import Entrant
-from searchmark.running.journal_lines import Answered, JournalEntry, plain_record
-from searchmark.running.request import RunRequest
-from searchmark.running.scaling.agent_blocks import AgentBlocks
-from searchmark.running.scaling.block import block_size
-from searchmark.running.scaling.coordinator import hand_out
-from searchmark.shipping.delivery import NOTHING_DELIVERED
-from searchmark.shipping.sending import Sender
+from searchmark.running.distribution import NO_SUPPLIES
+from searchmark.running.journal import AnsweredCase, JournalEntry, parse_record
+from searchmark.running.request import AgentJob, RunRequest
+from searchmark.running.run_builder import RunBuilder
+from searchmark.running.runner import AgentBlocks, hand_out
 
 LABEL = RunLabel("made-up")
 
@@ -77,7 +71,10 @@ class Took:
 
 def coordinated(setup: Setup) -> Took:
     """One run as `run_on_executor` has it, after a small one which sees to imports, connections and processes."""
-    with tempfile.TemporaryDirectory() as scratch, opened(parse_executor(setup.executor, foreign=True, network=True)) as pool:
+    with (
+        tempfile.TemporaryDirectory() as scratch,
+        open_executor(parse_executor(setup.executor, foreign=True, network=True)) as pool,
+    ):
         with run_of(made_up_suite(1), pool, Path(scratch, "first"), setup) as agent:
             hand_out(pool, {LABEL: agent}, partial(made_up, hits=setup.hits))
         at_start = present_megabytes()
@@ -100,13 +97,13 @@ def run_of(suite: Suite, pool: TaskPool, folder: Path, setup: Setup) -> Iterator
     corpus = folder / "corpus"
     corpus.mkdir(parents=True)
     (corpus / "a.py").write_text("a = 1\n")
-    locations = OneLocation(suite.table, Folder("corpus", corpus))
-    entrant = Entrant(AgentSpec("made-up", PythonClass(__file__, "Nobody")), locations, LABEL)
-    request = RunRequest(suite, (entrant,), RunOptions(num_runs=1, block=setup.block))
+    locations = SameLocation(suite.table, Folder("corpus", corpus))
+    job = AgentJob(AgentSpec("made-up", PythonSource(__file__, "Nobody")), locations, LABEL)
+    request = RunRequest(suite, (job,), RunSettings(num_runs=1, block=setup.block))
     with open_inspector(suite, [locations]) as inspector:
-        record = AgentRecord(entrant, request, inspector)
+        record = RunBuilder(job, request, inspector)
         record.open_journal(folder / "journal.jsonl", resume=False, retry=False)
-        yield AgentBlocks(token_hex(8), record, request, inspector, pool, Sender(NOTHING_DELIVERED, {}, False, folder))
+        yield AgentBlocks(token_hex(8), record, request, inspector, pool, NO_SUPPLIES)
 
 
 def block_seconds(setup: Setup, workers: int) -> list[float]:
@@ -129,7 +126,7 @@ def kept(suite: Suite, rows: Iterable[int], hits: int) -> dict[str, JournalEntry
     """Answers as a record keeps them."""
     known: dict[str, str] = {}
     ids = [suite.table.ids[row] for row in rows]
-    read = (cast(Answered, plain_record(json.loads(line_of(case, hits)), known)) for case in ids)
+    read = (cast(AnsweredCase, parse_record(json.loads(line_of(case, hits)), known)) for case in ids)
     return {case: replace(entry, row=suite.table.index[case]) for case, (_, entry) in zip(ids, read, strict=True)}
 
 

@@ -13,11 +13,13 @@ from hashlib import blake2b
 
 import numpy as np
 
-from searchmark.records import CaseTable, JudgmentTable, Suite
-from searchmark.running.environment import environment
-from searchmark.running.events import WorkerEvent
-from searchmark.running.journal_lines import compact
-from searchmark.running.scaling.block import BlockResult, CaseBlock
+from searchmark import Suite
+from searchmark.records.judgments import JudgmentTable
+from searchmark.records.suite import CaseTable
+from searchmark.running.blocks import BlockResult, CaseBlock
+from searchmark.running.journal import encode_compact
+from searchmark.running.run_builder import environment
+from searchmark.running.session import WorkerEvent
 
 DOCUMENTS = 20_000
 DIFFERENT = 997  # answers, which the cases share
@@ -50,7 +52,7 @@ def _answer(number: int, hits: int) -> str:
     ids = [document(number * 61 + rank * 7) for rank in range(hits)]
     scores = [round(20 / (1 + rank) + number / 1e4, 6) for rank in range(hits)]
     details = {"cold_ms": [20 + number / 1e3], "asked": blake2b(bytes(number), digest_size=8).hexdigest()}
-    return compact({"status": "ok", "ids": ids, "details": details, "scores": scores})[1:]
+    return encode_compact({"status": "ok", "ids": ids, "details": details, "scores": scores})[1:]
 
 
 def line_of(case: str, hits: int) -> str:
@@ -83,4 +85,4 @@ def _first_words(worker: str) -> list[str]:
     if worker in _ready:
         return []
     _ready.add(worker)
-    return [compact(WorkerEvent(kind, seconds=0.5).to_plain()) for kind in ("started", "prepared")]
+    return [encode_compact(WorkerEvent(kind, seconds=0.5).to_plain()) for kind in ("started", "prepared")]

@@ -16,13 +16,11 @@ os.environ["TOKENIZERS_PARALLELISM"] = "false"
 import numpy as np
 
 from histories import History, histories
-from searchmark.agents.chunk_table import ChunkTable
-from searchmark.agents.pooling import Pooling, nearest_files
-from searchmark.agents.semantic import SemanticAgent
-from searchmark.corpora.chunks import chunks
-from searchmark.embedders.wordllama import WordLlamaModel
-from searchmark.indexes.blocks import BLOCK
-from searchmark.indexes.exact import ExactIndex
+from searchmark.agents.chunks import content_chunks
+from searchmark.agents.vectors.exact import BLOCK_ROWS, ExactIndex
+from searchmark.agents.vectors.models import WordLlamaModel
+from searchmark.agents.vectors.pooling import ChunkTable, Pooling, nearest_files
+from searchmark.agents.vectors.semantic import SemanticAgent
 
 CASES = 200
 ROUNDS = 3
@@ -42,8 +40,8 @@ def seconds(work: Callable[[], object]) -> float:
 def blocked(rows: np.ndarray, query: np.ndarray, k: int = K) -> np.ndarray:
     """One matmul in blocks and a partial sort: the least that an exact search has to do."""
     scores = np.empty(len(rows), dtype=np.float32)
-    for start in range(0, len(rows), BLOCK):
-        np.dot(rows[start : start + BLOCK], query, out=scores[start : start + BLOCK])
+    for start in range(0, len(rows), BLOCK_ROWS):
+        np.dot(rows[start : start + BLOCK_ROWS], query, out=scores[start : start + BLOCK_ROWS])
     best = np.argpartition(scores, -k)[-k:]
     return best[np.argsort(-scores[best])]
 
@@ -74,7 +72,7 @@ def pieces(history: History, number: int) -> list[str]:
     return [
         piece
         for document in history.corpus(number)
-        for piece in (document.id, *(chunk for chunk in chunks(document.text) if chunk.strip()))
+        for piece in (document.id, *(chunk for chunk in content_chunks(document.text) if chunk.strip()))
     ]
 
 

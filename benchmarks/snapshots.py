@@ -17,10 +17,9 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from memory import peak_megabytes
-from searchmark.corpora.walk import HistoryWalk, open_walk
-from searchmark.history.git import sealed_environment
-from searchmark.history.objects import order_along_history
-from searchmark.history.repository import Repository, open_repository
+from searchmark.formats.corpora.snapshots import HistoryWalk, open_history_walk
+from searchmark.git.process import sealed_environment
+from searchmark.git.repository import Repository, open_repository, order_along_history
 
 STEPS, FRESH = 1000, 5
 
@@ -59,7 +58,7 @@ def on_disk(journey: HistoryWalk, commit: str) -> None:
 
 def steps(path: Path, commits: Sequence[str], step: Callable[[HistoryWalk, str], None]) -> list[float]:
     """Milliseconds for every commit but the first."""
-    with open_walk(path) as journey:
+    with open_history_walk(path) as journey:
         step(journey, commits[0])
         return [timed(lambda: step(journey, commit)) for commit in commits[1:]]  # noqa: B023  # called at once
 
@@ -92,7 +91,7 @@ def archive(repository: Repository, commit: str) -> float:
 
 def distance(path: Path, commits: Sequence[str]) -> float:
     """Files that differ between neighbours, on average."""
-    with open_walk(path) as walk:
+    with open_history_walk(path) as walk:
         walk.move_to(commits[0])
         return statistics.mean(len(step.written) + len(step.removed) for step in map(walk.move_to, commits[1:]))
 

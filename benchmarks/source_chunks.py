@@ -17,9 +17,9 @@ from pathlib import Path
 import numpy as np
 
 import searchmark
-from searchmark.corpora.chunks import chunks
-from searchmark.embedders import load_embedder
-from searchmark.embedders.embedder import Vectors
+from searchmark.agents.chunks import content_chunks
+from searchmark.agents.vectors import load_embedder
+from searchmark.agents.vectors.embedder import Vectors
 
 DATA = Path(__file__).parent / "data"
 SHORTEST_QUERY, LONGEST_QUERY = 25, 120  # characters
@@ -61,7 +61,7 @@ def source_chunks(count: int, queries: int) -> SourceChunks:
         asked.update(dict.fromkeys(lines))
         for line in lines:
             source = source.replace(line, "")
-        texts.update(dict.fromkeys(text for text in chunks(source) if text.strip()))
+        texts.update(dict.fromkeys(text for text in content_chunks(source) if text.strip()))
     embedder = load_embedder({"name": "wordllama", "cache": False})
     chosen = np.random.default_rng(0).permutation(len(asked))[:queries]
     lines = list(asked)

@@ -15,10 +15,8 @@ from math import sqrt
 
 import numpy as np
 
-from searchmark.analysis.distributions import NORMAL
-from searchmark.analysis.intervals import LEAN, Level, observations
-from searchmark.analysis.paired_statistics import difference_intervals
-from searchmark.analysis.verdicts import SIGNIFICANT
+from searchmark.scoring.statistics import LEAN, NORMAL, ConfidenceLevel, difference_intervals, observations
+from searchmark.scoring.verdicts import SIGNIFICANT
 
 MARGIN = 0.02
 OTHERS = 11
@@ -98,7 +96,7 @@ def shown_by_holm(differences: Floats) -> Floats:
     """
     found = observations(differences, None)
     levels = [SIGNIFICANT / left for left in range(OTHERS, 0, -1)]
-    passed = np.array([difference_intervals(found, Level(level / 2, LEAN))[0] > -MARGIN for level in levels])
+    passed = np.array([difference_intervals(found, ConfidenceLevel(level / 2, LEAN))[0] > -MARGIN for level in levels])
     passed = passed.reshape(len(levels), -1, OTHERS)  # step, grid, setting
     shown = np.zeros(passed.shape[1:], bool)
     for step in range(OTHERS):  # a step is taken where as many are shown as steps were taken

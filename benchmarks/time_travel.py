@@ -16,20 +16,15 @@ import time
 from io import BytesIO
 from pathlib import Path
 
+from searchmark import Provenance, RunLabel, RunSettings, Suite, load_agent, load_corpus, load_suite
+from searchmark.agents.chunks import content_chunks
+from searchmark.agents.registry import create_agent
 from searchmark.cli.main import main as searchmark
-from searchmark.corpora.chunks import chunks
-from searchmark.corpora.corpus import load_corpus
-from searchmark.corpora.locations import Commit
-from searchmark.corpora.walk import open_walk
-from searchmark.history.objects import order_along_history
-from searchmark.history.repository import open_repository
-from searchmark.options.run_options import RunOptions
-from searchmark.records import Provenance, RunLabel, Suite
-from searchmark.registry import create, load_agent
-from searchmark.running.entrant import Entrant
-from searchmark.running.request import RunRequest
+from searchmark.formats.corpora.locations import Commit
+from searchmark.formats.corpora.snapshots import open_history_walk
+from searchmark.git.repository import open_repository, order_along_history
+from searchmark.running.request import AgentJob, RunRequest
 from searchmark.running.runner import run_agents
-from searchmark.suites import load_suite
 from snapshots import repositories
 
 CASES = 1000
@@ -56,11 +51,11 @@ def distinct_bytes(path: Path, commits: list[str]) -> tuple[int, int]:
     """Bytes of all distinct chunks of some snapshots, and of the files of the last one."""
     seen: set[bytes] = set()
     total = 0
-    with open_walk(path) as journey:
+    with open_history_walk(path) as journey:
         for commit in commits:
             changes = journey.move_to(commit)
             for document in changes.corpus.read(changes.written):
-                for chunk in chunks(document.text):
+                for chunk in content_chunks(document.text):
                     content = chunk.encode("utf-8", "surrogatepass")
                     digest = hashlib.sha256(content).digest()
                     if digest not in seen:
@@ -72,9 +67,9 @@ def distinct_bytes(path: Path, commits: list[str]) -> tuple[int, int]:
 
 def head_seconds(path: Path, commit: str) -> float:
     """Index one snapshot from nothing, without a cache."""
-    with open_walk(path) as journey:
+    with open_history_walk(path) as journey:
         corpus = journey.move_to(commit).corpus
-        agent = create(load_agent("bm25", cache=False))
+        agent = create_agent(load_agent("bm25", cache=False))
         start = time.perf_counter()
         agent.initialize(corpus)
         return time.perf_counter() - start
@@ -91,15 +86,15 @@ def fresh_seconds(suite: Suite, path: Path) -> float:
             ).stdout
             with tarfile.open(fileobj=BytesIO(archive)) as tar:
                 tar.extractall(folder, filter="tar")
-            agent = create(load_agent("bm25", cache=False))
+            agent = create_agent(load_agent("bm25", cache=False))
             agent.initialize(load_corpus(folder))
             agent.retrieve(case.query or "", 100)
     return (time.perf_counter() - start) / len(cases)
 
 
 def travel(suite: Suite, path: Path) -> tuple[float, Provenance]:
-    entrant = Entrant(load_agent("bm25"), at_parents(suite, path), RunLabel("bm25", "parent"))
-    request = RunRequest(suite, (entrant,), RunOptions(num_runs=1))
+    job = AgentJob(load_agent("bm25"), at_parents(suite, path), RunLabel("bm25", "parent"))
+    request = RunRequest(suite, (job,), RunSettings(num_runs=1))
     start = time.perf_counter()
     run = run_agents(request).runs[0]
     seconds = time.perf_counter() - start

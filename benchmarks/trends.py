@@ -15,7 +15,7 @@ from statistics import median
 import numpy as np
 from numpy.typing import NDArray
 
-from searchmark.analysis.noise import band_around, followed
+from searchmark.scoring.trends import band_around, track_noise
 
 SEED, FRESH_SEED = 20_261_116, 7_041_776
 TRIALS = 2_000
@@ -97,7 +97,7 @@ def false_alarms(populations: tuple[Population, ...], trials: int, seed: int) ->
 
 
 def _alarm_shares(histories: Histories, systems: list[int]) -> tuple[float, float]:
-    found = [followed(row, systems) for row in histories.tolist()]
+    found = [track_noise(row, systems) for row in histories.tolist()]
     return float(np.mean([any(each.worse) for each in found])), float(np.mean([each.worse_from is not None for each in found]))
 
 
@@ -119,7 +119,7 @@ def _delays(deviation: float, before: int, loss: float, trials: int) -> tuple[Hi
     rows[:, before:] -= loss
     delays, right = [], []
     for row in rows.tolist():
-        marked = [followed(row[: before + runs], [0] * (before + runs)).worse_from for runs in range(1, after + 1)]
+        marked = [track_noise(row[: before + runs], [0] * (before + runs)).worse_from for runs in range(1, after + 1)]
         first = next((runs for runs, since in enumerate(marked, 1) if since is not None), None)
         delays.append(np.inf if first is None else first)
         right.extend([] if first is None else [marked[first - 1] == before])
@@ -133,7 +133,7 @@ def declines(trials: int) -> None:
         for step in (0.001, 0.002, 0.005):
             rows = normal(deviation).histories(trials, 60)
             rows[:, 10:] -= step * np.arange(1, 51)
-            found = [followed(row, [0] * 60) for row in rows.tolist()]
+            found = [track_noise(row, [0] * 60) for row in rows.tolist()]
             first = np.array(
                 [each.worse.index(True) + 1 if any(each.worse) else np.nan for each in found]
             )  # one run later at least

@@ -40,9 +40,9 @@ def pieces(count: int, dimension: int) -> Iterator[tuple[int, object]]:
 def filled(count: int, dimension: int, distance: str = "ip", **options: object):  # its class is loaded by the child alone
     import numpy as np
 
-    from searchmark.indexes.exact import ExactOptions
+    from searchmark.agents.vectors.exact import ExactSettings
 
-    index = ExactOptions(**options).open(dimension, distance)
+    index = ExactSettings(**options).open(dimension, distance)
     for first, rows in pieces(count, dimension):
         index.put(np.arange(first, first + len(rows)), rows)
     return index
@@ -87,7 +87,7 @@ def peak_memory() -> dict[str, object]:
     """Above the process that has imported everything and multiplied once, which makes BLAS take its own."""
     import numpy as np
 
-    import searchmark.indexes.exact  # noqa: F401  # loaded before the account begins
+    import searchmark.agents.vectors.exact  # noqa: F401  # loaded before the account begins
 
     queries = asked(QUERIES, DIMENSION)
     next(pieces(PIECE, DIMENSION))

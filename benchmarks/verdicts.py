@@ -16,18 +16,20 @@ sys.path.insert(0, str(Path(__file__).parent.parent))
 
 from tests.support.simulation import EFFECTS, NULLS, Population, at_the_line, dense
 
-from searchmark import Case, Judgment, Run, Suite, compare, judge, score
-from searchmark.analysis.intervals import EQUIVALENCE, SHOWN, observations, score_interval
-from searchmark.analysis.paired_statistics import (
+from searchmark import Case, Judgment, Run, Suite, compare, match_hits, score
+from searchmark.scoring.decisions import gain_of
+from searchmark.scoring.statistics import (
+    EQUIVALENCE_LEVEL,
+    SHOWN_LEVEL,
     difference_intervals,
+    observations,
     one_sided_size,
     randomisation_p,
+    score_interval,
     standard_errors,
     statistic_variance,
 )
-from searchmark.analysis.power import VerdictRule, cases_needed, detectable_difference
-from searchmark.analysis.relative_gain import gain_of
-from searchmark.analysis.verdicts import PairedEvidence, judge_difference
+from searchmark.scoring.verdicts import PairedEvidence, VerdictRule, cases_needed, decide_difference, detectable_difference
 
 SIZES = (10, 20, 50, 100, 200, 500)
 MIN_EFFECT = 0.01
@@ -39,20 +41,23 @@ def evidence_of(population: Population, cases: int, trials: int, seed: int = SEE
     first, second = population.sample(cases, trials, seed)
     found = observations(second - first, population.clusters(cases))
     if not found.enough:  # no interval is shown, and no verdict given
-        return [PairedEvidence(cases, mean, observations=len(found), worth=found.worth) for mean in found.means.tolist()]
-    low, high = difference_intervals(found, SHOWN)
-    equal_low, equal_high = difference_intervals(found, EQUIVALENCE)
+        return [
+            PairedEvidence(cases, mean, observations=len(found), effective_size=found.effective_size)
+            for mean in found.means.tolist()
+        ]
+    low, high = difference_intervals(found, SHOWN_LEVEL)
+    equal_low, equal_high = difference_intervals(found, EQUIVALENCE_LEVEL)
     p = np.ones(trials)
     excluded = np.flatnonzero((low > 0) | (high < 0))
     if len(excluded):
         p[excluded] = randomisation_p(found.sums[:, excluded])
     columns = (found.means, low, high, equal_low, equal_high, p)
     rows = zip(*(column.tolist() for column in columns), strict=True)
-    return [PairedEvidence(cases, *row, observations=len(found), worth=found.worth, wins=1) for row in rows]
+    return [PairedEvidence(cases, *row, observations=len(found), effective_size=found.effective_size, wins=1) for row in rows]
 
 
 def verdicts_of(evidence: list[PairedEvidence], min_effect: float = MIN_EFFECT) -> np.ndarray:
-    return np.array([judge_difference(each, each.p, min_effect).verdict for each in evidence])
+    return np.array([decide_difference(each, each.p, min_effect).verdict for each in evidence])
 
 
 def slack(share: float, trials: int) -> float:
@@ -172,7 +177,7 @@ def promised_power(trials: int) -> bool:
             if not VerdictRule(MIN_EFFECT, family).fewest < cases <= 5000:  # as few as a verdict takes at all, or too many to try
                 continue
             evidence = evidence_of(population, cases, min(trials, 40_000_000 // cases))
-            adjusted = [judge_difference(e, min(1.0, (e.p or 0.0) * family), MIN_EFFECT, family).verdict for e in evidence]
+            adjusted = [decide_difference(e, min(1.0, (e.p or 0.0) * family), MIN_EFFECT, family).verdict for e in evidence]
             wanted = "IMPROVED" if population.difference > 0 else "REGRESSED"
             rate = float((np.array(adjusted) == wanted).mean())
             bad = not 0.75 <= rate <= 0.85
@@ -215,7 +220,7 @@ def families(trials: int) -> bool:
             )
             for name in "ab"
         ]
-        scores = [score(judge(suite, run), ["nDCG@10", "RR", "R@5", "P@5", "Success@1"]) for run in runs]
+        scores = [score(match_hits(suite, run), ["nDCG@10", "RR", "R@5", "P@5", "Success@1"]) for run in runs]
         (pair,) = compare(scores, ["category", "tag"])
         looks = [*pair.differences, *(found for values in pair.segments.values() for each in values.values() for found in each)]
         alarms += any(found.verdict in ("IMPROVED", "REGRESSED") for found in looks)

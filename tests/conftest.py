@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import gc
 import os
+import re
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
@@ -12,14 +14,33 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, settings
 
-# The same examples on every machine, however slow it is.
+# The same examples on every machine, however slow it is: a few in make test, four times as many in make test-slow.
 settings.register_profile(
-    "searchmark", deadline=None, derandomize=True, max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture]
+    "searchmark",
+    deadline=None,
+    derandomize=True,
+    max_examples=int(os.environ.get("SEARCHMARK_TEST_EXAMPLES", "15")),
+    suppress_health_check=[HealthCheck.function_scoped_fixture],
 )
 settings.load_profile("searchmark")
 
 ROOT = Path(__file__).parent.parent
-CACHE_NUMBERS = count()
+FOLDER_NUMBERS = count()
+
+
+def pytest_collection_finish() -> None:
+    """What was collected stays to the end: nobody needs to look through it for garbage again and again."""
+    gc.collect()
+    gc.freeze()
+
+
+@pytest.fixture
+def tmp_path(tmp_path_factory: pytest.TempPathFactory, request: pytest.FixtureRequest) -> Path:
+    """As pytest's own, which looks through the folders of all tests before to find a number."""
+    name = re.sub(r"\W", "_", request.node.name)[:30]
+    folder = tmp_path_factory.getbasetemp() / f"{name}{next(FOLDER_NUMBERS)}"
+    folder.mkdir(mode=0o700)
+    return folder
 
 
 @pytest.fixture
@@ -43,11 +64,19 @@ def shared_data() -> Path:
     return Path(folder)
 
 
+@pytest.fixture(scope="session", autouse=True)
+def shared_cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """What is built once for several tests leaves the cache of the user alone, too."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("SEARCHMARK_CACHE", str(tmp_path_factory.getbasetemp() / "shared-cache" / "searchmark"))
+        (tmp_path_factory.getbasetemp() / "shared-cache").mkdir()
+        yield
+
+
 @pytest.fixture(autouse=True)
 def own_cache(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Every test starts with an empty cache and leaves that of the user alone."""
-    # mktemp would look through the folders of all tests before to find a number.
-    folder = tmp_path_factory.getbasetemp() / "caches" / str(next(CACHE_NUMBERS)) / "searchmark"
+    folder = tmp_path_factory.getbasetemp() / "caches" / str(next(FOLDER_NUMBERS)) / "searchmark"
     folder.parent.mkdir(parents=True)
     monkeypatch.setenv("SEARCHMARK_CACHE", str(folder))
     return folder

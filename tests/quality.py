@@ -11,8 +11,9 @@ import subprocess
 import sys
 from pathlib import Path
 
-from searchmark.errors import UsageError
-from searchmark.suites.builtin import BuiltinSuite, builtin_suites
+from searchmark import UsageError
+from searchmark.config.builtin import BuiltinSuite, builtin_suites
+from searchmark.git.builtin import repository_of
 
 
 def main(folder: Path) -> int:
@@ -35,7 +36,7 @@ def main(folder: Path) -> int:
 def outcome(suite: BuiltinSuite, folder: Path) -> str:
     """What became of its gate and of its audit; a suite whose repository is not at hand is named and not run."""
     try:
-        suite.repository()
+        repository_of(suite.name)
     except UsageError as error:
         return f"not run: {error}"
     run = folder / f"{suite.name}.jsonl"

@@ -10,9 +10,8 @@ from typing import Any
 import pytest
 from ruamel.yaml import YAML
 
-from searchmark import load_suite
-from searchmark.config import load_config
-from searchmark.sweeps.sweep_config import load_sweep
+from searchmark import load_config, load_suite
+from searchmark.experiments.sweep_grid import load_sweep
 from tests.conftest import ROOT
 
 DOCS = ROOT / "docs"

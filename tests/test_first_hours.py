@@ -45,7 +45,8 @@ def test_there_is_one_for_each_role() -> None:
     assert {folder.name for folder in FIRST_HOURS.iterdir() if folder.is_dir()} == set(TOLD)
 
 
-@pytest.mark.parametrize("role", sorted(TOLD))
+# One that is typed in full by default; each of them starts some twenty processes.
+@pytest.mark.parametrize("role", ["code", *(pytest.param(role, marks=pytest.mark.slow) for role in ("rag", "research", "shop"))])
 def test_a_first_hour_goes_as_it_is_written(role: str, tmp_path: Path) -> None:
     done = run_script(role, tmp_path)
     assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-3000:]

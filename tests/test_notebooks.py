@@ -12,14 +12,31 @@ import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import searchmark
-from searchmark import Answer, Case, Comparison, Hit, Judgment, Run, Scores, Suite, UsageError, compare, compare_runs, judge, score
+from searchmark import (
+    Answer,
+    AnswerDetails,
+    Case,
+    CompareSettings,
+    Comparison,
+    Hit,
+    Judgment,
+    Run,
+    RunLabel,
+    Scores,
+    Suite,
+    UsageError,
+    compare,
+    compare_runs,
+    match_hits,
+    score,
+)
+from searchmark.config.gates import DecisionRule, DecisionTable
 from searchmark.measures.grammar import cut_measures, parse_measures
-from searchmark.options.compare_options import DecisionRule, DecisionTable
-from searchmark.records import STATUSES, AnswerDetails, RunLabel, Status
+from searchmark.records.answers import STATUSES, Status
 from tests.conftest import ROOT
 from tests.reports.samples import HOSTILE, comparison_of, report_of
 from tests.support.strategies import runs, suites
@@ -57,7 +74,7 @@ def quickstart() -> dict[str, searchmark.Suite | searchmark.Run | Scores | Compa
     runs = [searchmark.load_run(QUICKSTART / name) for name in ("bm25.trec", "semantic.json")]
     scores = searchmark.score_runs(suite, runs)
     rules = (DecisionRule("ship it", above=0.05), DecisionRule("drop it", below=0.0, categories=("all",)))
-    report = compare_runs(suite, runs, tables=[DecisionTable("semantic", "bm25", rules)])
+    report = compare_runs(suite, runs, options=CompareSettings(decisions=(DecisionTable("semantic", "bm25", rules),)))
     return {
         "suite": suite,
         "run": runs[1],
@@ -84,7 +101,7 @@ class TestSuiteFrame:
              "score_high": None, "gain": None},
         ]  # fmt: skip
 
-    @settings(max_examples=30)
+    @pytest.mark.slow
     @given(suites)
     def test_says_the_same_as_the_cases(self, suite: Suite) -> None:
         found = [
@@ -123,7 +140,7 @@ class TestRunFrame:
             ("q2", 1, "high", 2.0), ("q2", 2, "low", 1.0),
         ]  # fmt: skip
 
-    @settings(max_examples=30)
+    @pytest.mark.slow
     @given(runs())
     def test_says_the_same_as_the_answers(self, run: Run) -> None:
         hits = [(written(each.case), hit.rank, written(hit.id), hit.score) for each in run.answers for hit in each.hits]
@@ -167,7 +184,7 @@ class TestRunFrame:
 
 class TestScoresFrame:
     def test_has_a_row_per_case_and_measure_with_the_reason_for_a_null(self) -> None:
-        scores = score(judge(SUITE, RUN), ["RR", "Abstain"])
+        scores = score(match_hits(SUITE, RUN), ["RR", "Abstain"])
         rows = scores.frame().select("run", "snapshot", "case", "category", "status", "measure", "value").rows()
         assert rows == [
             ("bm25#2", "parent", "c1", "x", "ok", "RR", 0.5),
@@ -177,19 +194,19 @@ class TestScoresFrame:
         ]
         assert [reason is None for reason in scores.frame()["reason"]] == [True, False, False, True]
 
-    @settings(max_examples=30)
+    @pytest.mark.slow
     @given(suites, st.sampled_from(STATUSES))
     def test_reasons_are_those_of_the_single_values(self, suite: Suite, status: Status) -> None:
         run = Run.from_answers("one", [Answer(case, status) for case in suite.table.ids])
-        scores = score(judge(suite, run), ["RR", "nDCG@10", "Abstain", "InRange", "Tau"])
+        scores = score(match_hits(suite, run), ["RR", "nDCG@10", "Abstain", "InRange", "Tau"])
         columns = range(len(scores.measures))
         expected = [scores.reason(row, column) for row in range(len(suite)) for column in columns]
         assert scores.frame()["reason"].to_list() == [reason and written(reason) for reason in expected]
 
     def test_columns_have_their_types_even_where_all_is_null(self) -> None:
         known, empty = (
-            score(judge(SUITE, RUN), ["RR"]),
-            score(judge(Suite.from_grades({"q": {"a": 1}}), Run.from_scores({"q": {}})), ["RR"]),
+            score(match_hits(SUITE, RUN), ["RR"]),
+            score(match_hits(Suite.from_grades({"q": {"a": 1}}), Run.from_scores({"q": {}})), ["RR"]),
         )
         assert known.frame().schema == empty.frame().schema
 
@@ -283,7 +300,7 @@ class TestText:
     def test_stays_one_short_visible_line_whatever_the_names(self, name: str) -> None:
         suite = Suite.from_grades({f"q{n}": {"a": 1} for n in range(12)}, name=name)
         run = Run.from_scores({f"q{n}": {"a": 1.0} for n in range(12)}, agent=name)
-        scores = [score(judge(suite, run), ["RR"])] * 2
+        scores = [score(match_hits(suite, run), ["RR"])] * 2
         report = compare_runs(suite, [run, run], ["RR"])
         records = [suite, run, scores[0], compare(scores), report, searchmark.Decision(name, name, "RR", name, name, (), ())]
         assert all(len(repr(record)) < 300 and repr(record).isprintable() for record in records)
@@ -296,30 +313,31 @@ class TestMeansByName:
          ("hit rate@5", "Success@5"), ("ndcg_cut_10", "nDCG@10"), ("mine", "mine")],
     )  # fmt: skip
     def test_a_measure_goes_by_any_of_its_names(self, asked: str, computed: str) -> None:
-        scores = score(judge(GRADED, FOUND), ["RR", "P@5", "Success@5", "nDCG@10", "mine = 0.5*P@5 + 0.5*RR"])
+        scores = score(match_hits(GRADED, FOUND), ["RR", "P@5", "Success@5", "nDCG@10", "mine = 0.5*P@5 + 0.5*RR"])
         assert scores.mean(asked) == scores.means()[computed]
 
     def test_a_measure_that_the_depth_has_cut_goes_by_the_name_that_was_asked_for(self) -> None:
-        scores = score(judge(GRADED, FOUND), cut_measures(parse_measures(["RR"]), 2))
+        scores = score(match_hits(GRADED, FOUND), cut_measures(parse_measures(["RR"]), 2))
         assert scores.names == ["RR@2"]
         assert scores.mean("MRR") == scores.mean("RR@2") == 0.5
 
     @pytest.mark.parametrize("asked", ["nonsense", "AP", "P@7", ""])
     def test_one_that_was_not_computed_is_named_with_those_that_were(self, asked: str) -> None:
         with pytest.raises(UsageError, match=f"the measure '{asked}' was not computed; available: RR, P@5"):
-            score(judge(SUITE, RUN), ["RR", "P@5"]).mean(asked)
+            score(match_hits(SUITE, RUN), ["RR", "P@5"]).mean(asked)
 
 
 def test_nothing_that_only_notebooks_need_is_loaded_for_a_score_and_its_line_of_text() -> None:
     statement = (
         "import searchmark as s, sys; "
-        "print(s.score(s.judge(s.Suite.from_grades({'q': {'a': 1}}), s.Run.from_scores({'q': {'a': 1.0}})), ['RR'])); "
-        "print(*{'polars', 'jinja2', 'narwhals', 'searchmark.reports'} & set(sys.modules))"
+        "print(s.score(s.match_hits(s.Suite.from_grades({'q': {'a': 1}}), s.Run.from_scores({'q': {'a': 1.0}})), ['RR'])); "
+        "print(*{'polars', 'jinja2', 'narwhals', 'searchmark.reports.render'} & set(sys.modules))"
     )
     done = subprocess.run([sys.executable, "-c", statement], capture_output=True, text=True, check=True)
     assert done.stdout.splitlines() == ["Scores('run' on 'suite': RR 1.0000)", ""]
 
 
+@pytest.mark.slow
 def test_no_consumer_is_loaded_by_a_frame() -> None:
     statement = (
         "import searchmark as s, sys; s.Run.from_scores({'q': {'a': 1.0}}).frame().__arrow_c_stream__(); "

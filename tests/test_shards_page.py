@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from ruamel.yaml import YAML
 
-from searchmark.runs import load_run
+from searchmark import load_run
 from tests.conftest import ROOT
 from tests.support.commands import searchmark
 from tests.support.histories import Script

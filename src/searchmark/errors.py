@@ -25,13 +25,21 @@ from os import PathLike, fspath
 from typing import Any
 
 EXIT_OK = 0
+
 EXIT_GATE_FAILED = 1
+
 EXIT_UNTRUSTED = 2
+
 EXIT_INTERNAL = 3
+
 EXIT_USAGE = 4
+
 EXIT_NOTHING_EVALUATED = 5
+
 EXIT_BISECT_SKIP = 125  # what tells 'git bisect run' that a commit is neither good nor bad
+
 EXIT_INTERRUPTED = 130
+
 _OF_A_STREAM = {errno.EPIPE, errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.EBADF}
 
 
@@ -63,6 +71,10 @@ def _has_working_directory() -> bool:
     except OSError:
         return False
     return True
+
+
+class PluginWarning(UserWarning):
+    """A plug-in of another package is not used, and why; everything else goes on without it."""
 
 
 class SearchmarkError(Exception):

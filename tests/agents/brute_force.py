@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from searchmark.indexes.exact import ExactIndex, ExactOptions
-from searchmark.indexes.index import Distance, Neighbours
+from searchmark.agents.vectors.exact import ExactIndex, ExactSettings
+from searchmark.agents.vectors.index import Distance, Neighbours
 
 DISTANCES: tuple[Distance, ...] = ("cosine", "ip", "l2")
 Found = tuple[list[int], list[float]]
@@ -31,7 +31,7 @@ def plain(found: Neighbours) -> Found:
     return found.numbers.tolist(), found.scores.tolist()
 
 
-def filled(rows: np.ndarray, distance: Distance = "cosine", options: ExactOptions | None = None) -> ExactIndex:
+def filled(rows: np.ndarray, distance: Distance = "cosine", options: ExactSettings | None = None) -> ExactIndex:
     index = ExactIndex(rows.shape[1], distance, options)
     index.put(np.arange(len(rows)), rows)
     return index

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
-from searchmark.corpora.corpus import Changes, Corpus
-from searchmark.corpora.document_source import DocumentSource
-from searchmark.records import Document
+from searchmark import Changes, Corpus, Document
+from searchmark.formats.corpora.source import DocumentSource
 
 FILES = {
     "app/login.py": "def login(user):\n    check_password(user)\n\n\ndef logout(user):\n    end_session(user)\n",

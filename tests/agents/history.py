@@ -7,8 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 import pytest
 
-from searchmark.corpora.corpus import Corpus
-from searchmark.records import Document
+from searchmark import Corpus, Document
 from tests.agents.corpora import Read, Streamed
 from tests.conftest import ROOT
 

@@ -7,8 +7,8 @@ from collections import Counter
 from collections.abc import Iterable, Set
 from functools import cache
 
-from searchmark.agents.lexical.tokens import tokens
-from searchmark.records import Document
+from searchmark import Document
+from searchmark.agents.lexical.analyser import tokenize
 
 
 def bm25_by_the_book(
@@ -26,7 +26,7 @@ def bm25_by_the_book(
     length = {key: sum(frequencies.values()) for key, frequencies in held.items()}
     mean = math.fsum(length.values()) / len(held)
     scores: dict[str, float] = {}
-    for term in [token for token in tokens(query) if token not in stop_words] or tokens(query):
+    for term in [token for token in tokenize(query) if token not in stop_words] or tokenize(query):
         holding = [key for key, frequencies in held.items() if frequencies.get(term)]
         idf = math.log(1 + (len(held) - len(holding) + 0.5) / (len(holding) + 0.5))
         for key in holding:
@@ -47,4 +47,4 @@ def _frequencies(document: Document, name: float, content: float) -> dict[str, f
 @cache
 def _counts(text: str) -> Counter[str]:
     """Counted once for all queries and weights."""
-    return Counter(tokens(text))
+    return Counter(tokenize(text))

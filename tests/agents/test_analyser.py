@@ -7,13 +7,10 @@ import Stemmer
 from hypothesis import given
 from hypothesis import strategies as st
 
-from searchmark.agents.bm25 import Bm25Agent, Bm25Config
-from searchmark.agents.fts5 import Fts5Agent
-from searchmark.agents.lexical.analyser import LANGUAGES, Analyser, AnalyserOptions
-from searchmark.agents.lexical.stop_words import STOP_WORDS
-from searchmark.agents.lexical.tokens import WORDS, tokens
-from searchmark.corpora.corpus import Corpus
-from searchmark.records import Document
+from searchmark import Corpus, Document
+from searchmark.agents.lexical.analyser import LANGUAGES, STOP_WORDS, WORD_TOKENISER, Analyser, AnalyserSettings, tokenize
+from searchmark.agents.lexical.bm25 import Bm25Agent, Bm25Settings
+from searchmark.agents.lexical.fts5 import Fts5Agent
 from tests.agents.corpora import FILES, corpus_from
 from tests.agents.reference import bm25_by_the_book
 
@@ -29,7 +26,7 @@ GERMAN = {
 
 
 def bm25(files: dict[str, str], **options: object) -> Bm25Agent:
-    agent = Bm25Agent(Bm25Config(cache=False, **options))
+    agent = Bm25Agent(Bm25Settings(cache=False, **options))
     agent.initialize(corpus_from(files))
     return agent
 
@@ -83,7 +80,7 @@ def test_code_is_searched_by_its_words_as_they_are(query: str) -> None:
 
 def test_scores_are_those_of_the_formula_over_terms() -> None:
     """The length of a document is that of its terms: stop words count neither in it nor in the mean."""
-    analyser = AnalyserOptions().analyser("english")
+    analyser = AnalyserSettings().analyser("english")
     found = bm25(PROSE).retrieve("how are windows stored", 3)
     analysed = [Document(name, " ".join(analyser.terms(text))) for name, text in PROSE.items()]
     expected = bm25_by_the_book(analysed, " ".join(analyser.terms("how are windows stored")), 3)
@@ -107,11 +104,11 @@ def test_forms_of_a_word_in_one_document_are_one_term() -> None:
     ],
 )
 def test_a_text_has_these_terms(language: str, text: str, terms: list[str]) -> None:
-    assert AnalyserOptions().analyser(language).terms(text) == terms
+    assert AnalyserSettings().analyser(language).terms(text) == terms
 
 
 def test_identifiers_may_stay_whole() -> None:
-    assert WORDS.tokens("getHTTPResponse _end_session sha256 Größe 用户登录 __") == [
+    assert WORD_TOKENISER.tokens("getHTTPResponse _end_session sha256 Größe 用户登录 __") == [
         "gethttpresponse", "end_session", "sha256", "größe", "用户", "户登", "登录",
     ]  # fmt: skip
     agent = bm25({"a.py": "def getUser(): pass", "b.py": "user = 1"}, identifiers=False)
@@ -121,24 +118,24 @@ def test_identifiers_may_stay_whole() -> None:
 def test_every_language_of_the_library_can_be_asked_for() -> None:
     assert sorted(LANGUAGES) == sorted(Stemmer.algorithms())
     assert set(STOP_WORDS) <= set(LANGUAGES)
-    assert all(AnalyserOptions().analyser(language).terms("words") for language in LANGUAGES)
+    assert all(AnalyserSettings().analyser(language).terms("words") for language in LANGUAGES)
 
 
 def test_stop_words_are_tokens() -> None:
-    assert {word for words in STOP_WORDS.values() for word in words if tokens(word) != [word]} == set()
+    assert {word for words in STOP_WORDS.values() for word in words if tokenize(word) != [word]} == set()
 
 
 @given(st.text(), st.sampled_from(LANGUAGES))
 def test_any_text_has_terms(text: str, language: str) -> None:
     analyser = Analyser(language, stop_words="left out", stemming=True)
     assert all(analyser.terms(text))
-    assert len(analyser.positions(text)) == len(tokens(text))
+    assert len(analyser.positions(text)) == len(tokenize(text))
 
 
 def test_words_and_identifiers_do_not_share_a_cache(cache) -> None:
     corpus = Corpus.of("c", [Document("a.py", "getUser")])
     for identifiers, found in ((True, ["a.py"]), (False, []), (True, ["a.py"])):
-        agent = Bm25Agent(Bm25Config(cache=True, identifiers=identifiers))
+        agent = Bm25Agent(Bm25Settings(cache=True, identifiers=identifiers))
         agent.initialize(corpus)
         assert agent.retrieve("user", 1).files == found
 
@@ -146,8 +143,8 @@ def test_words_and_identifiers_do_not_share_a_cache(cache) -> None:
 @pytest.mark.parametrize("first", ["none", "english", "german"])
 def test_what_one_language_has_cached_serves_every_other(cache, first: str) -> None:
     corpus = Corpus.of("c", [Document(*entry) for entry in PROSE.items()])
-    Bm25Agent(Bm25Config(cache=True, language=first)).initialize(corpus)
-    agent = Bm25Agent(Bm25Config(cache=True, language="english"))
+    Bm25Agent(Bm25Settings(cache=True, language=first)).initialize(corpus)
+    agent = Bm25Agent(Bm25Settings(cache=True, language="english"))
     agent.initialize(corpus)
     assert agent.chunks_tokenised == 0
     assert agent.retrieve("the connection was stored", 3) == bm25(PROSE, language="english").retrieve(

@@ -11,13 +11,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from searchmark import load_corpus
-from searchmark.agents.bm25 import Bm25Agent, Bm25Config
-from searchmark.agents.lexical import chunk_store, segments
-from searchmark.agents.lexical.stop_words import STOP_WORDS
-from searchmark.corpora.chunks import chunks
-from searchmark.corpora.corpus import Changes, Corpus
-from searchmark.records import Document
+from searchmark import Changes, Corpus, Document, load_corpus
+from searchmark.agents.chunks import content_chunks
+from searchmark.agents.lexical import cache, postings
+from searchmark.agents.lexical.analyser import STOP_WORDS
+from searchmark.agents.lexical.bm25 import Bm25Agent, Bm25Settings
 from tests.agents.corpora import Read, Streamed
 from tests.agents.history import commits, corpus_at, difference
 from tests.agents.reference import bm25_by_the_book
@@ -54,7 +52,7 @@ def answers(agent: Bm25Agent, queries: Sequence[str], k: int = 10) -> list[list[
     return [list(zip(result.files, result.scores or (), strict=True)) for result in results]
 
 
-def ready(corpus: Corpus, config: Bm25Config | None = None) -> Bm25Agent:
+def ready(corpus: Corpus, config: Bm25Settings | None = None) -> Bm25Agent:
     agent = Bm25Agent(config)
     agent.initialize(corpus)
     return agent
@@ -70,16 +68,16 @@ def assert_equal(found: list[tuple[str, float]], expected: list[tuple[str, float
 @pytest.mark.parametrize(
     "config",
     [
-        Bm25Config(),
-        Bm25Config(k1=0.0),
-        Bm25Config(k1=2.5, b=0.0),
-        Bm25Config(b=1.0, name_weight=3.5),
-        Bm25Config(name_weight=0.0),
-        Bm25Config(content_weight=0.0),
+        Bm25Settings(),
+        Bm25Settings(k1=0.0),
+        Bm25Settings(k1=2.5, b=0.0),
+        Bm25Settings(b=1.0, name_weight=3.5),
+        Bm25Settings(name_weight=0.0),
+        Bm25Settings(content_weight=0.0),
     ],
     ids=str,
 )
-def test_scores_are_those_of_the_formula_on_real_files(config: Bm25Config) -> None:
+def test_scores_are_those_of_the_formula_on_real_files(config: Bm25Settings) -> None:
     corpus = load_corpus(ROOT / "src")
     documents = list(corpus)
     agent = ready(corpus, config)
@@ -106,7 +104,7 @@ TEXTS = st.dictionaries(
 
 @given(st.lists(TEXTS, min_size=1, max_size=6), st.booleans())
 def test_any_series_of_updates_equals_an_index_from_scratch(states: list[dict[str, str]], versions: bool) -> None:
-    with patch("searchmark.agents.lexical.postings.SLACK", 0):  # so that few documents are enough for slots to be given away
+    with patch("searchmark.agents.lexical.postings.SLOT_SLACK", 0):  # so that few documents are enough for slots to be given away
         _assert_updates_equal_scratch(states, versions=versions)
 
 
@@ -137,7 +135,7 @@ def _edit(texts: dict[str, str], chosen: random.Random) -> None:
     names = sorted(texts)
     del texts[chosen.choice(names)]
     for name in chosen.sample(sorted(texts), 12):
-        parts = chunks(texts[name])
+        parts = content_chunks(texts[name])
         chosen.shuffle(parts)
         texts[chosen.choice([name, f"moved/{name}"])] = "".join(parts[: chosen.randint(0, len(parts) + 1)])
 
@@ -165,14 +163,15 @@ def test_the_best_are_found_however_many_are_wanted(values: list[int], k: int) -
     assert answers(agent, ["word"], k)[0] == answers(agent, ["word"], 1000)[0][:k]
 
 
+@pytest.mark.slow
 def test_every_distinct_chunk_is_tokenised_once() -> None:
     texts = {document.id: document.text for document in load_corpus(ROOT / "src")}
     agent = ready(listed(texts))
-    distinct = {chunk for text in texts.values() for chunk in chunks(text)}
+    distinct = {chunk for text in texts.values() for chunk in content_chunks(text)}
     assert agent.chunks_tokenised == len(distinct)
     texts |= {f"copy/{name}": f"{text}\n\nadded = 1\n" for name, text in texts.items()}
     agent.update(Changes(listed(texts), tuple(name for name in texts if name.startswith("copy/")), ()))
-    assert agent.chunks_tokenised == len(distinct | {chunk for text in texts.values() for chunk in chunks(text)})
+    assert agent.chunks_tokenised == len(distinct | {chunk for text in texts.values() for chunk in content_chunks(text)})
 
 
 def test_initialising_again_forgets_the_documents_and_keeps_the_chunks() -> None:
@@ -226,13 +225,17 @@ def test_a_corpus_without_words_gives_no_hits(texts: dict[str, str]) -> None:
 )
 def test_options_that_make_no_sense_are_refused(options: dict[str, float]) -> None:
     with pytest.raises(ValueError, match="must"):
-        Bm25Config(**options)
+        Bm25Settings(**options)
 
 
 @given(st.lists(st.lists(st.sampled_from("abcdef"), max_size=12), max_size=30), st.integers(1, 40), st.integers(1, 40))
 def test_answers_do_not_depend_on_how_many_documents_are_counted_at_once(texts: list[list[str]], batch: int, large: int) -> None:
     corpus = corpus_of({f"{place:02}": " ".join(words) for place, words in enumerate(texts)})
-    with patch.object(chunk_store, "BATCH", batch), patch.object(segments, "LARGE", large), patch.object(segments, "AT_ONCE", 3):
+    with (
+        patch.object(cache, "BATCH", batch),
+        patch.object(postings, "LARGE_SEGMENT", large),
+        patch.object(postings, "POSTINGS_PER_PART", 3),
+    ):
         in_parts = ready(corpus)
         assert answers(in_parts, ["a b", "c a f"], 30) * 10 == answers(in_parts, ["a b", "c a f"] * 10, 30)
     assert answers(in_parts, ["a b", "c a f"], 30) == answers(ready(corpus), ["a b", "c a f"], 30)
@@ -241,7 +244,7 @@ def test_answers_do_not_depend_on_how_many_documents_are_counted_at_once(texts: 
 @pytest.mark.parametrize("weight", [1.0, 0.5, 1 / 3, 300.0, 1e300])
 def test_frequencies_are_kept_to_the_last_bit_whatever_the_weights_make_of_them(weight: float) -> None:
     texts = {"a": "word " * 3, "b": "word " * 700, "c": "word other"}
-    agent = Bm25Agent(Bm25Config(language="none", content_weight=weight, name_weight=0.0))
+    agent = Bm25Agent(Bm25Settings(language="none", content_weight=weight, name_weight=0.0))
     agent.initialize(corpus_of(texts))
     (found,) = answers(agent, ["word"])
     assert found == answers(agent, ["word"] * 20)[-1]

@@ -11,19 +11,17 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from searchmark.embedders import load_embedder
-from searchmark.embedders.cache import VectorCache
-from searchmark.embedders.cache_guard import CacheGuard
-from searchmark.embedders.cache_watch import CacheWatch
-from searchmark.errors import UsageError
-from searchmark.files.cache_folders import cache_folder
-from tests.embedders.writer import texts
+from searchmark import UsageError
+from searchmark.agents.vectors import load_embedder
+from searchmark.agents.vectors.cache import CacheGuard, CacheWatch, VectorCache
+from searchmark.io.folders import cache_folder
+from tests.agents.writer import texts
 
 KEY, OTHER, NEW = b"k" * 32, b"o" * 32, b"n" * 32
 
 
 def writer(first: int, last: int) -> subprocess.Popen[str]:
-    command = [sys.executable, "-m", "tests.embedders.writer", str(first), str(last)]
+    command = [sys.executable, "-m", "tests.agents.writer", str(first), str(last)]
     return subprocess.Popen(command, stdout=subprocess.PIPE, text=True, cwd=Path(__file__).parents[2])
 
 
@@ -94,6 +92,7 @@ def test_a_writer_that_is_killed_leaves_only_right_vectors(batches: int) -> None
     assert again.texts_encoded == 0
 
 
+@pytest.mark.slow
 def test_writers_at_the_same_time_wait_for_each_other() -> None:
     processes = [writer(first, first + 1200) for first in (0, 400, 800)]
     for process in processes:

@@ -9,14 +9,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from searchmark import load_corpus
-from searchmark.agents.bm25 import Bm25Agent, Bm25Config
-from searchmark.agents.fts5 import Fts5Agent
-from searchmark.agents.lexical import choice
-from searchmark.agents.lexical.analyser import AnalyserOptions
-from searchmark.agents.lexical.choice import AnalyserChoice, language_of
-from searchmark.corpora.corpus import Changes, Corpus
-from searchmark.records import Document
+from searchmark import Changes, Corpus, Document, load_corpus
+from searchmark.agents.lexical import analyser
+from searchmark.agents.lexical.analyser import AnalyserSelector, AnalyserSettings, detect_language
+from searchmark.agents.lexical.bm25 import Bm25Agent, Bm25Settings
+from searchmark.agents.lexical.fts5 import Fts5Agent
 from tests.agents.corpora import FILES, Streamed, corpus_from, step
 from tests.agents.history import commits, corpus_at, difference
 from tests.agents.test_analyser import GERMAN, PROSE
@@ -27,7 +24,7 @@ SPANISH = "Cuando se trata de los datos que no están en la lista, es mejor que 
 
 
 def chosen(corpus: Corpus) -> str:
-    return AnalyserChoice(AnalyserOptions()).of(corpus).language
+    return AnalyserSelector(AnalyserSettings()).of(corpus).language
 
 
 @pytest.mark.parametrize(
@@ -80,14 +77,15 @@ def test_only_a_bounded_sample_is_read() -> None:
             return [document for document in documents if document.id in ids]
 
     assert chosen(Corpus("c", Counting(lambda: documents))) == "english"
-    assert len(read) == choice.SAMPLE
+    assert len(read) == analyser.SAMPLE
 
 
 @pytest.mark.parametrize(("name", "language"), [("corpus.en.jsonl", "english"), ("corpus.es.jsonl", "spanish")])
 def test_real_articles_are_recognised(shared_data: Path, name: str, language: str) -> None:
-    assert language_of(list(load_corpus(shared_data / "xquad_en_es" / name))[: choice.SAMPLE]) == language
+    assert detect_language(list(load_corpus(shared_data / "xquad_en_es" / name))[: analyser.SAMPLE]) == language
 
 
+@pytest.mark.slow
 def test_prose_at_every_state_of_a_real_history_is_found_as_by_a_fresh_index() -> None:
     states = [corpus_at(commit, ending=".md") for commit in commits(7)][1:]
     agent = Bm25Agent()
@@ -111,7 +109,7 @@ QUERIES = ["connections of windows", "los datos", "der Verbindung", "x", "the it
 
 @settings(deadline=None)
 @given(STATES)
-@pytest.mark.parametrize("agent", [lambda: Bm25Agent(Bm25Config(cache=False)), Fts5Agent], ids=["bm25", "fts5"])
+@pytest.mark.parametrize("agent", [lambda: Bm25Agent(Bm25Settings(cache=False)), Fts5Agent], ids=["bm25", "fts5"])
 def test_an_agent_that_has_seen_other_states_answers_as_one_that_has_not(agent, states: list[dict[str, str]]) -> None:
     followed = agent()
     followed.initialize(corpus_from(states[0]))

@@ -6,11 +6,9 @@ from typing import Any
 
 import pytest
 
-from searchmark.agents.agent import AgentSpec
-from searchmark.agents.chunk_ids import chunk_rule
-from searchmark.agents.hits import FoundHit
-from searchmark.agents.source import BuiltIn
-from searchmark.errors import UsageError
+from searchmark import AgentSpec, UsageError
+from searchmark.agents.answers import RawHit, parse_chunk_rule
+from searchmark.config.agents import BuiltInSource
 
 
 @pytest.mark.parametrize(
@@ -31,7 +29,7 @@ from searchmark.errors import UsageError
     ],
 )
 def test_a_chunk_goes_to_its_file(rule: str, chunk: str, file: str, lines: Any) -> None:
-    assert chunk_rule(rule).file_of(FoundHit(chunk, 0.5)) == FoundHit(file, 0.5, lines)
+    assert parse_chunk_rule(rule).file_of(RawHit(chunk, 0.5)) == RawHit(file, 0.5, lines)
 
 
 @pytest.mark.parametrize(
@@ -48,11 +46,11 @@ def test_a_chunk_goes_to_its_file(rule: str, chunk: str, file: str, lines: Any) 
     ],
 )
 def test_an_id_that_does_not_fit_is_none(rule: str, id_: str) -> None:
-    assert chunk_rule(rule).file_of(FoundHit(id_)) is None
+    assert parse_chunk_rule(rule).file_of(RawHit(id_)) is None
 
 
 def test_lines_that_a_hit_has_already_are_kept() -> None:
-    assert chunk_rule("{file}:{first}").file_of(FoundHit("a:7", lines=(1, 2))) == FoundHit("a", lines=(1, 2))
+    assert parse_chunk_rule("{file}:{first}").file_of(RawHit("a:7", lines=(1, 2))) == RawHit("a", lines=(1, 2))
 
 
 @pytest.mark.parametrize(
@@ -70,7 +68,7 @@ def test_lines_that_a_hit_has_already_are_kept() -> None:
 )
 def test_a_rule_that_tells_nothing_is_refused_wherever_a_spec_is_made(rule: str, reason: str) -> None:
     with pytest.raises(UsageError, match=r"chunk_of must be such as '\{file\}#chunk-\{n\}', and") as caught:
-        AgentSpec("mine", BuiltIn("bm25"), chunk_of=rule)
+        AgentSpec("mine", BuiltInSource("bm25"), chunk_of=rule)
     assert reason in str(caught.value)
     with pytest.raises(UsageError):
         AgentSpec.from_plain({"name": "bm25", "chunk_of": rule})

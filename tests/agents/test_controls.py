@@ -8,12 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from searchmark import load_corpus
-from searchmark.agents.controls import PathMatchAgent, PopularAgent, RandomAgent, RandomConfig
-from searchmark.corpora.corpus import Changes, Corpus
-from searchmark.corpora.snapshots import CommitSource
-from searchmark.errors import UsageError
-from searchmark.records import Document
+from searchmark import Changes, Corpus, Document, UsageError, load_corpus
+from searchmark.agents.controls import PathMatchAgent, PopularAgent, RandomAgent, RandomSettings
+from searchmark.formats.corpora.snapshots import CommitSource
 
 
 def corpus_of(*documents: Document) -> Corpus:
@@ -120,7 +117,7 @@ class TestPopular:
 
 class TestRandom:
     def test_depends_on_seed_and_query_and_not_on_the_order_of_the_corpus(self) -> None:
-        agent, other, reversed_ = RandomAgent(), RandomAgent(RandomConfig(seed=1)), RandomAgent()
+        agent, other, reversed_ = RandomAgent(), RandomAgent(RandomSettings(seed=1)), RandomAgent()
         many = [Document(f"d{number}", "") for number in range(50)]
         for each, documents in ((agent, many), (other, many), (reversed_, many[::-1])):
             each.initialize(corpus_of(*documents))

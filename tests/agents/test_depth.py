@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from searchmark import load_corpus
-from searchmark.registry import create, load_agent
+from searchmark import load_agent, load_corpus
+from searchmark.agents.registry import create_agent
 from tests.conftest import ROOT
 
 QUERIES = [
@@ -33,7 +33,7 @@ BM25 = {"name": "bm25", "config": {"cache": False}}
     ids=str,
 )
 def test_the_first_ten_are_the_same_at_every_depth(agent: str, config: dict) -> None:
-    made = create(load_agent(agent, **config))
+    made = create_agent(load_agent(agent, **config))
     made.initialize(load_corpus(ROOT / "src"))
     lists = [[made.retrieve(query, depth) for query in QUERIES] for depth in (10, 60, 100, 1000)]
     firsts = [[(list(found.files)[:10], list(found.scores or ())[:10]) for found in at_depth] for at_depth in lists]

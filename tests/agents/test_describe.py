@@ -10,9 +10,10 @@ import apsw
 import pytest
 import Stemmer
 
-from searchmark.agents.keyword import ripgrep
-from searchmark.agents.source import BUILT_IN
-from searchmark.registry import create, load_agent
+from searchmark import load_agent
+from searchmark.agents.lexical.ripgrep import ripgrep
+from searchmark.agents.registry import create_agent
+from searchmark.config.agents import BUILT_IN
 from searchmark.running.worker.protocol import LONGEST_DESCRIPTION
 from tests.agents.corpora import FILES, corpus_from
 
@@ -33,7 +34,7 @@ HASHING = {"name": "semantic", "config": {"embedder": {"name": "hashing", "dimen
 
 
 def described(agent: str, **config: Any) -> dict[str, Any]:
-    made = create(load_agent(agent, **config))
+    made = create_agent(load_agent(agent, **config))
     made.initialize(corpus_from(FILES))
     said = dict(made.describe())
     made.close()
@@ -89,7 +90,7 @@ PROSE = {
 
 @pytest.mark.parametrize("agent", ["bm25", "fts5"])
 def test_the_analyser_that_the_corpus_has_chosen_is_named(agent: str) -> None:
-    made = create(load_agent(agent))
+    made = create_agent(load_agent(agent))
     made.initialize(corpus_from(PROSE))
     said = made.describe()
     made.close()
@@ -126,7 +127,7 @@ def test_vectors_are_described_by_the_fingerprint_of_their_embedder() -> None:
 
 
 def test_no_model_is_loaded_to_be_described() -> None:
-    agent = create(load_agent("semantic"))
+    agent = create_agent(load_agent("semantic"))
     assert agent.describe()["embedder"] == {}
 
 
@@ -153,6 +154,6 @@ def test_keyword_names_the_version_of_ripgrep() -> None:
 
 def test_every_description_is_short_plain_data() -> None:
     for name in BUILT_IN:
-        said = dict(create(load_agent(name)).describe())
+        said = dict(create_agent(load_agent(name)).describe())
         assert json.loads(json.dumps(said, allow_nan=False)) == said
         assert len(json.dumps(said)) < LONGEST_DESCRIPTION / 4

@@ -11,10 +11,9 @@ from pathlib import Path
 
 import pytest
 
-from searchmark.agents.bm25 import Bm25Agent, Bm25Config
-from searchmark.agents.lexical import disk_cache
-from searchmark.corpora.corpus import Changes, Corpus
-from searchmark.records import Document
+from searchmark import Changes, Corpus, Document
+from searchmark.agents.lexical import cache as disk_cache
+from searchmark.agents.lexical.bm25 import Bm25Agent, Bm25Settings
 from tests.agents.corpora import Read
 
 TEXTS = {"a.py": "def one():\n    1\n\n\ndef two():\n    2\n", "b.md": "one thing and another", "empty": "", "picture": "\0"}
@@ -33,7 +32,7 @@ def named(texts: dict[str, str], asked: list[str] | None = None) -> Corpus:
     return Corpus("named", Read(read, names))
 
 
-def ready(corpus: Corpus, config: Bm25Config | None = None) -> Bm25Agent:
+def ready(corpus: Corpus, config: Bm25Settings | None = None) -> Bm25Agent:
     agent = Bm25Agent(config)
     agent.initialize(corpus)
     return agent
@@ -43,7 +42,7 @@ def answers(agent: Bm25Agent) -> list[object]:
     return [agent.retrieve(query, 9) for query in QUERIES]
 
 
-EXPECTED_OFF = Bm25Config(cache=False)
+EXPECTED_OFF = Bm25Settings(cache=False)
 
 
 def test_a_second_run_counts_nothing_reads_what_is_no_text_and_answers_the_same(cache: Path) -> None:
@@ -80,8 +79,8 @@ def test_it_is_kept_where_contents_have_names_or_where_somebody_asks(
     cache: Path, cache_option: bool | None, versions: bool, files: int
 ) -> None:
     corpus = named(TEXTS) if versions else Corpus.of("plain", [Document("a", "one two", "Title"), Document("b", "one two")])
-    first = ready(corpus, Bm25Config(cache=cache_option))
-    second = ready(corpus, Bm25Config(cache=cache_option))
+    first = ready(corpus, Bm25Settings(cache=cache_option))
+    second = ready(corpus, Bm25Settings(cache=cache_option))
     assert len(list(cache.rglob("*.npz"))) == files
     assert (second.chunks_tokenised == 0) == bool(files)
     assert answers(first) == answers(second)
@@ -122,6 +121,7 @@ def test_a_damaged_file_is_passed_over_and_made_again(cache: Path, damage: str) 
 
 
 def test_what_cannot_be_written_is_done_without(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    cache.mkdir()
     (cache / "file").write_text("in the way")
     monkeypatch.setenv("SEARCHMARK_CACHE", str(cache / "file"))
     assert answers(ready(named(TEXTS))) == answers(ready(named(TEXTS), EXPECTED_OFF))
@@ -138,7 +138,7 @@ def test_only_what_is_asked_for_is_taken_from_a_file(cache: Path) -> None:
 
 
 def test_there_are_not_too_many_files(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(disk_cache, "MOST_FILES", 3)
+    monkeypatch.setattr(disk_cache, "MAX_CACHE_FILES", 3)
     texts = dict(TEXTS)
     for number in range(6):
         texts = {**texts, f"n{number}": f"word{number} one"}
@@ -149,15 +149,15 @@ def test_there_are_not_too_many_files(cache: Path, monkeypatch: pytest.MonkeyPat
 def test_the_folder_stays_within_its_bounds_and_the_oldest_go_first(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     ready(named({"only": "word0"}))
     (path,) = cache.rglob("*.npz")
-    monkeypatch.setattr(disk_cache, "MOST_BYTES", int(path.stat().st_size * 2.5))
+    monkeypatch.setattr(disk_cache, "MAX_CACHE_BYTES", int(path.stat().st_size * 2.5))
     left_behind = path.with_name(".x.tmp")
     left_behind.touch()
     for number in (1, 2, 3):
         for old in path.parent.iterdir():
-            os.utime(old, (0, old.stat().st_mtime - 2 * disk_cache.STALE))
+            os.utime(old, (0, old.stat().st_mtime - 2 * disk_cache.STALE_SECONDS))
         ready(named({"only": f"word{number}"}))
     assert not left_behind.exists()
-    monkeypatch.setattr(disk_cache, "MOST_BYTES", 0)  # what follows is read and not kept
+    monkeypatch.setattr(disk_cache, "MAX_CACHE_BYTES", 0)  # what follows is read and not kept
     assert [ready(named({"only": f"word{number}"})).chunks_tokenised for number in (3, 2, 1, 0)] == [0, 0, 1, 1]
 
 
@@ -169,6 +169,7 @@ def _write_for_ever(texts: dict[str, str], ready_to_die: object) -> None:
         ready_to_die.set()  # type: ignore[attr-defined]  # an event of multiprocessing
 
 
+@pytest.mark.slow
 def test_writers_may_be_killed_and_run_side_by_side(cache: Path) -> None:
     context = multiprocessing.get_context("fork")
     for _ in range(3):

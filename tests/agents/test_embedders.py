@@ -8,17 +8,16 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from searchmark.embedders import EMBEDDERS, load_embedder, options_class, wordllama
-from searchmark.embedders.embedder import Embedder, EmbedderOptions, Model, normalized
-from searchmark.embedders.fingerprint import Fingerprint
-from searchmark.errors import Incomparable, UsageError
+from searchmark import Incomparable, UsageError
+from searchmark.agents.vectors import EMBEDDERS, load_embedder, models
+from searchmark.agents.vectors.embedder import Embedder, EmbedderSettings, EmbeddingModel, Fingerprint, normalize_rows
 
 TEXTS = ["a search engine", "", "\0\ud800", "x" * 5000, "def f():\n    return 1\n", "Größe 大小 🙂"]
 
 
 @pytest.fixture(scope="module")
-def word_llama() -> wordllama.WordLlamaModel:
-    return wordllama.WordLlamaModel()
+def word_llama() -> models.WordLlamaModel:
+    return models.WordLlamaModel()
 
 
 @pytest.mark.parametrize("name", ["wordllama", "hashing"])
@@ -77,11 +76,11 @@ def test_options_are_checked_before_anything_is_loaded(choice: object, complaint
 
 
 def test_normalising_again_changes_no_bit() -> None:
-    once = normalized(np.random.default_rng(1).normal(size=(500, 384)).astype(np.float32))
-    assert np.array_equal(normalized(once), once)
+    once = normalize_rows(np.random.default_rng(1).normal(size=(500, 384)).astype(np.float32))
+    assert np.array_equal(normalize_rows(once), once)
 
 
-class Broken(Model):
+class Broken(EmbeddingModel):
     name, revision, dimension = "broken", "1", 2
 
     def __init__(self, rows: list[list[float]]) -> None:
@@ -97,9 +96,10 @@ class Broken(Model):
 )
 def test_what_a_model_gives_is_looked_at(rows: list[list[float]], complaint: str) -> None:
     with pytest.raises(UsageError, match=complaint):
-        Embedder(Broken(rows), EmbedderOptions()).embed_documents(["a"])
+        Embedder(Broken(rows), EmbedderSettings()).embed_documents(["a"])
 
 
+@pytest.mark.slow
 def test_wordllama_gives_what_its_own_library_gives(word_llama) -> None:
     from pathlib import Path
 
@@ -107,7 +107,7 @@ def test_wordllama_gives_what_its_own_library_gives(word_llama) -> None:
 
     own = library.WordLlama.load(cache_dir=Path(library.__file__).parent, disable_download=True)
     texts = ["a search engine", "", "x" * 3000, "def f():\n    return 1\n", "Größe 大小 🙂"]
-    assert np.array_equal(wordllama.WordLlamaModel(fold_case=False).encode(texts), own.embed(texts))
+    assert np.array_equal(models.WordLlamaModel(fold_case=False).encode(texts), own.embed(texts))
     assert np.array_equal(word_llama.encode(texts), own.embed([text.lower() for text in texts]))
 
 
@@ -133,6 +133,7 @@ def test_wordllama_does_not_depend_on_what_else_is_in_the_batch(word_llama) -> N
     assert np.array_equal(word_llama.encode(["a b"])[0], word_llama.encode(["x " * 900, "a b"])[1])
 
 
+@pytest.mark.slow
 def test_wordllama_needs_little_memory_for_one_very_long_text(word_llama) -> None:
     import tracemalloc
 
@@ -146,12 +147,12 @@ def test_wordllama_needs_little_memory_for_one_very_long_text(word_llama) -> Non
 
 def test_importing_wordllama_leaves_the_root_logger_alone() -> None:
     handlers, level = logging.getLogger().handlers[:], logging.getLogger().level
-    wordllama.WordLlamaModel()
+    models.WordLlamaModel()
     assert (logging.getLogger().handlers, logging.getLogger().level) == (handlers, level)
 
 
 def test_a_missing_wordllama_is_one_sentence(monkeypatch) -> None:
-    monkeypatch.setattr(wordllama, "find_spec", lambda name: None)
+    monkeypatch.setattr(models, "find_spec", lambda name: None)
     with pytest.raises(UsageError, match="wordllama is not installed; install it: pip install"):
         load_embedder("wordllama")
 
@@ -191,4 +192,4 @@ def test_another_fingerprint_is_refused_with_what_is_different(change: dict, sen
 
 def test_every_embedder_can_be_imported() -> None:
 
-    assert all(issubclass(options_class(name), EmbedderOptions) for name in EMBEDDERS)
+    assert all(issubclass(each.settings_class(), EmbedderSettings) for each in EMBEDDERS.parts.values())

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from searchmark.indexes import check_index
-from searchmark.indexes.index import Distance, VectorIndex
+from searchmark.agents.vectors import index_settings
+from searchmark.agents.vectors.index import Distance, VectorIndex
 from tests.support import index_checks as checks
 
 
@@ -22,7 +22,7 @@ class Kind:
     any_length: tuple[Distance, ...] = ("cosine", "ip", "l2")
 
     def open(self, dimension: int, distance: Distance) -> VectorIndex:
-        return check_index(self.choice).open(dimension, distance)
+        return index_settings(self.choice).open(dimension, distance)
 
 
 EXHAUSTIVE = {"name": "hnsw", "m": 64, "ef_search": 1000, "ef_construction": 1000}  # with a smaller m, hubs hide vectors
@@ -111,13 +111,13 @@ def test_an_index_says_what_it_is_and_what_it_takes(kind: Kind, distance: Distan
 def test_its_size_is_at_least_that_of_the_vectors_it_holds(kind: Kind) -> None:
     rows = checks.random_rows(5, 1454)
     bytes_of_one = {"f32": 4, "f16": 2, "i8": 1}[kind.choice.get("scalar", "f32")]
-    size = checks.holding(check_index({**kind.choice, **QUICK.get(kind.choice["name"], {})}).open, rows, "cosine").size()
+    size = checks.holding(index_settings({**kind.choice, **QUICK.get(kind.choice["name"], {})}).open, rows, "cosine").size()
     assert size is not None
     assert size >= rows.size * bytes_of_one
 
 
 def test_an_exact_index_counts_the_vectors_it_holds_and_not_the_room_for_more() -> None:
     rows = checks.random_rows(5, 1454)
-    size = checks.holding(check_index("exact").open, rows, "cosine").size()
+    size = checks.holding(index_settings("exact").open, rows, "cosine").size()
     assert size is not None
     assert rows.nbytes <= size < 1.5 * rows.nbytes

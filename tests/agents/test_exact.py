@@ -7,12 +7,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from searchmark.embedders.embedder import normalized
-from searchmark.errors import UsageError
-from searchmark.indexes.blocks import BLOCK
-from searchmark.indexes.exact import ExactIndex
-from searchmark.indexes.shortlist import kth_largest
-from tests.indexes.brute_force import filled, plain
+from searchmark import UsageError
+from searchmark.agents.vectors.embedder import normalize_rows
+from searchmark.agents.vectors.exact import BLOCK_ROWS, ExactIndex, kth_largest
+from tests.agents.brute_force import filled, plain
 
 
 def test_what_was_dropped_is_not_found_until_its_number_is_used_again() -> None:
@@ -25,14 +23,14 @@ def test_what_was_dropped_is_not_found_until_its_number_is_used_again() -> None:
 
 
 def test_vectors_beyond_the_first_block_are_found_and_given_back() -> None:
-    rows = normalized(np.random.default_rng(1).normal(size=(BLOCK + 10, 8)).astype(np.float32))
+    rows = normalize_rows(np.random.default_rng(1).normal(size=(BLOCK_ROWS + 10, 8)).astype(np.float32))
     index = filled(rows)
-    last = BLOCK + 9
-    some = np.array([last, 3, BLOCK, BLOCK - 1])
+    last = BLOCK_ROWS + 9
+    some = np.array([last, 3, BLOCK_ROWS, BLOCK_ROWS - 1])
     assert index.search(rows[last], 1).numbers.tolist() == [last]
     assert (index.contents(some) == rows[some]).all()
     assert index.scores(rows[3], some)[1] == 1.0
-    assert index.size() == (BLOCK + 10) * (8 * 4 + 6)
+    assert index.size() == (BLOCK_ROWS + 10) * (8 * 4 + 6)
 
 
 @given(st.lists(st.integers(-9, 9), min_size=1, max_size=200), st.data())

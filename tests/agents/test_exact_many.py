@@ -9,11 +9,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from searchmark.embedders.wordllama import WordLlamaModel
-from searchmark.indexes.exact import COLUMNS, TOGETHER
-from searchmark.indexes.index import Distance
-from tests.embedders.jira import jira_vectors
-from tests.indexes.brute_force import DISTANCES, brute_force, filled, plain
+from searchmark.agents.vectors.exact import COLUMNS, QUERIES_AT_ONCE
+from searchmark.agents.vectors.index import Distance
+from searchmark.agents.vectors.models import WordLlamaModel
+from tests.agents.brute_force import DISTANCES, brute_force, filled, plain
+from tests.agents.jira import jira_vectors
 
 every_distance = pytest.mark.parametrize("distance", DISTANCES)
 
@@ -26,6 +26,7 @@ def check(rows: np.ndarray, queries: np.ndarray, k: int, distance: Distance) -> 
     assert [plain(near) for near in index.search_many(queries, k)] == expected
 
 
+@pytest.mark.slow
 @every_distance
 @pytest.mark.parametrize("k", [1, 10, 700])
 def test_random_vectors_of_any_length(distance: Distance, k: int) -> None:
@@ -40,6 +41,7 @@ def test_real_vectors_of_a_transformer(shared_data: Path, distance: Distance) ->
     check(rows, rows[::20] + rows[1::20][: len(rows[::20])].mean(axis=0), 10, distance)
 
 
+@pytest.mark.slow
 @every_distance
 def test_real_vectors_of_texts_as_the_model_gives_them(distance: Distance) -> None:
     """Not normalised, with duplicates: each text is there twice."""
@@ -96,7 +98,7 @@ def test_a_crowd_of_duplicates_is_ordered_by_number(distance: Distance) -> None:
 def test_more_queries_than_one_matmul_takes() -> None:
     random = np.random.default_rng(2)
     index = filled(random.normal(size=(500, 8)).astype(np.float32), "ip")
-    queries = random.normal(size=(TOGETHER + 3, 8)).astype(np.float32)
+    queries = random.normal(size=(QUERIES_AT_ONCE + 3, 8)).astype(np.float32)
     assert [plain(near) for near in index.search_many(queries, 3)] == [plain(index.search(query, 3)) for query in queries]
 
 

@@ -9,11 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from searchmark.agents import fts5
-from searchmark.agents.fts5 import Fts5Agent
-from searchmark.corpora.corpus import Corpus
-from searchmark.errors import UsageError
-from searchmark.records import Document
+from searchmark import Corpus, Document, UsageError
+from searchmark.agents.lexical import fts5
+from searchmark.agents.lexical.fts5 import Fts5Agent
 from tests.agents.corpora import FILES, corpus_from, step
 
 
@@ -69,6 +67,7 @@ HOSTILE = [
 ]  # fmt: skip
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("tokenizer", ["unicode61", "porter", "trigram"])
 @pytest.mark.parametrize("operator", ["any", "all"])
 def test_no_query_is_an_error(tokenizer: str, operator: str) -> None:
@@ -149,26 +148,26 @@ def test_a_sqlite_without_fts5_is_one_sentence_that_says_what_to_do(monkeypatch)
     class Bare(apsw.Connection):
         execute = without
 
-    monkeypatch.setattr("searchmark.files.sqlite.open_database", Bare)
+    monkeypatch.setattr("searchmark.io.sqlite.open_database", Bare)
     with pytest.raises(UsageError, match=r"no usable FTS5 .*pip install --force-reinstall"):
         Fts5Agent().initialize(corpus_from(FILES))
 
 
 def test_this_sqlite_can_do_both() -> None:
-    from searchmark.files.sqlite import extension_problem
+    from searchmark.io.sqlite import extension_problem
 
     assert fts5.full_text_problem() is None
     assert extension_problem() is None
 
 
 def test_a_sqlite_without_extension_loading_is_told(monkeypatch) -> None:
-    from searchmark.files.sqlite import extension_problem
+    from searchmark.io.sqlite import extension_problem
 
     class Bare(apsw.Connection):
         def enable_load_extension(self, enable: bool) -> None:
             raise AttributeError("enable_load_extension")
 
-    monkeypatch.setattr("searchmark.files.sqlite.open_database", Bare)
+    monkeypatch.setattr("searchmark.io.sqlite.open_database", Bare)
     assert "cannot load extensions" in extension_problem()
 
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from searchmark.agents.agent import RetrievalAgent
-from searchmark.registry import create, load_agent, with_arms
+from searchmark import RetrievalAgent, load_agent
+from searchmark.agents.registry import create_agent, spec_and_arms
 from tests.agents.corpora import FILES, corpus_from, step
 
 VECTOR = {"name": "vector", "source": "semantic"}
@@ -14,11 +14,12 @@ CHANGED = {**FILES, "src/brand_new.py": "def parse_brand_new_things(): ..."}
 
 
 def started(agent: str, **config) -> RetrievalAgent:
-    made = create(load_agent(agent, **config))
+    made = create_agent(load_agent(agent, **config))
     made.initialize(corpus_from(FILES))
     return made
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "agent", "config"),
     [("fts5+vector", "hybrid", {"arms": ["fts5", VECTOR]}), ("fts5+vector+reranker", "rerank", {"arm": HYBRID})],
@@ -29,9 +30,10 @@ def test_they_answer_as_hybrid_and_rerank_do_over_the_same_arms(name: str, agent
     assert ours.describe() == same.describe()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["fts5+vector", "fts5+vector+reranker"])
 def test_they_follow_a_corpus(name: str) -> None:
-    ours, fresh = started(name), create(load_agent(name))
+    ours, fresh = started(name), create_agent(load_agent(name))
     assert ours.update(step(FILES, CHANGED))
     fresh.initialize(corpus_from(CHANGED))
     assert ours.retrieve("brand new things", 5).files == fresh.retrieve("brand new things", 5).files
@@ -39,7 +41,7 @@ def test_they_follow_a_corpus(name: str) -> None:
 
 
 def test_their_arms_are_known_before_anything_is_started() -> None:
-    assert [each.name for each in with_arms(load_agent("fts5+vector+reranker"))] == [
+    assert [each.name for each in spec_and_arms(load_agent("fts5+vector+reranker"))] == [
         "fts5+vector+reranker",
         "fts5+vector",
         "fts5",

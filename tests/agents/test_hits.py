@@ -12,11 +12,18 @@ import pandas as pd
 import polars as pl
 import pytest
 
-from searchmark.agents.agent import RetrievalResult
-from searchmark.agents.answers import BadAnswer, HitReader, Parts, stream_of
-from searchmark.agents.chunk_ids import chunk_rule
-from searchmark.agents.hits import FoundHit, NotAHit, read_hit
-from searchmark.running.worker.answers import remarks_of
+from searchmark import RetrievalResult
+from searchmark.agents.answers import (
+    AnswerParts,
+    HitReader,
+    InvalidAnswer,
+    InvalidHit,
+    RawHit,
+    as_stream,
+    parse_chunk_rule,
+    read_hit,
+)
+from searchmark.running.worker.protocol import read_remarks
 
 
 @dataclass
@@ -41,35 +48,35 @@ SOURCE = Document("text", {"source": "a.py"})
 @pytest.mark.parametrize(
     ("entry", "hit"),
     [
-        ("a.py", FoundHit("a.py")),
-        (Path("a.py"), FoundHit("a.py")),
-        (b"a.py", FoundHit("a.py")),
-        (7, FoundHit("7")),
-        (np.int64(7), FoundHit("7")),
-        (np.str_("a.py"), FoundHit("a.py")),
-        (("a.py", 0.5), FoundHit("a.py", 0.5)),
-        (["a.py", 2], FoundHit("a.py", 2.0)),
-        (("a.py", np.float32(0.5)), FoundHit("a.py", 0.5)),
-        ({"id": "a.py", "score": 0.5}, FoundHit("a.py", 0.5)),
-        ({"_id": "a.py", "_score": 0.5, "_source": {"title": "A"}}, FoundHit("a.py", 0.5)),
-        ({"path": "a.py", "lines": [3, 9]}, FoundHit("a.py", None, (3, 9))),
-        ({"page_content": "text", "metadata": {"source": "a.py"}}, FoundHit("a.py")),
-        (SOURCE, FoundHit("a.py")),
-        ((SOURCE, 0.5), FoundHit("a.py", 0.5)),
-        (Document("text", {"file_path": "a.py"}), FoundHit("a.py")),
-        (NodeWithScore(SOURCE, 0.5), FoundHit("a.py", 0.5)),
-        (NodeWithScore(SOURCE), FoundHit("a.py")),
-        (({"id": "a.py", "lines": [3, 9]}, 0.5), FoundHit("a.py", 0.5, (3, 9))),
-        ({"id": "7f3a", "score": 0.5, "metadata": {"source": "a.py"}}, FoundHit("a.py", 0.5)),
-        ({"id": "a.py", "metadata": {"author": "me"}}, FoundHit("a.py")),
-        (np.array("a.py"), FoundHit("a.py")),
-        (np.array(7), FoundHit("7")),
-        (np.array(["a.py", 0.5], dtype=object), FoundHit("a.py", 0.5)),
-        ({"id": np.array("a.py"), "score": np.array(0.5)}, FoundHit("a.py", 0.5)),
-        (pd.Series({"path": "a.py", "score": 0.5}), FoundHit("a.py", 0.5)),
+        ("a.py", RawHit("a.py")),
+        (Path("a.py"), RawHit("a.py")),
+        (b"a.py", RawHit("a.py")),
+        (7, RawHit("7")),
+        (np.int64(7), RawHit("7")),
+        (np.str_("a.py"), RawHit("a.py")),
+        (("a.py", 0.5), RawHit("a.py", 0.5)),
+        (["a.py", 2], RawHit("a.py", 2.0)),
+        (("a.py", np.float32(0.5)), RawHit("a.py", 0.5)),
+        ({"id": "a.py", "score": 0.5}, RawHit("a.py", 0.5)),
+        ({"_id": "a.py", "_score": 0.5, "_source": {"title": "A"}}, RawHit("a.py", 0.5)),
+        ({"path": "a.py", "lines": [3, 9]}, RawHit("a.py", None, (3, 9))),
+        ({"page_content": "text", "metadata": {"source": "a.py"}}, RawHit("a.py")),
+        (SOURCE, RawHit("a.py")),
+        ((SOURCE, 0.5), RawHit("a.py", 0.5)),
+        (Document("text", {"file_path": "a.py"}), RawHit("a.py")),
+        (NodeWithScore(SOURCE, 0.5), RawHit("a.py", 0.5)),
+        (NodeWithScore(SOURCE), RawHit("a.py")),
+        (({"id": "a.py", "lines": [3, 9]}, 0.5), RawHit("a.py", 0.5, (3, 9))),
+        ({"id": "7f3a", "score": 0.5, "metadata": {"source": "a.py"}}, RawHit("a.py", 0.5)),
+        ({"id": "a.py", "metadata": {"author": "me"}}, RawHit("a.py")),
+        (np.array("a.py"), RawHit("a.py")),
+        (np.array(7), RawHit("7")),
+        (np.array(["a.py", 0.5], dtype=object), RawHit("a.py", 0.5)),
+        ({"id": np.array("a.py"), "score": np.array(0.5)}, RawHit("a.py", 0.5)),
+        (pd.Series({"path": "a.py", "score": 0.5}), RawHit("a.py", 0.5)),
     ],
 )
-def test_every_usual_form_is_a_hit(entry: Any, hit: FoundHit) -> None:
+def test_every_usual_form_is_a_hit(entry: Any, hit: RawHit) -> None:
     assert read_hit(entry) == hit
 
 
@@ -96,16 +103,16 @@ def test_every_usual_form_is_a_hit(entry: Any, hit: FoundHit) -> None:
     ],
 )
 def test_what_names_no_document_is_not_a_hit(entry: Any, reason: str) -> None:
-    with pytest.raises(NotAHit) as caught:
+    with pytest.raises(InvalidHit) as caught:
         read_hit(entry)
     assert reason in str(caught.value)
 
 
 def read(found: Any, depth: int = 10, chunk_of: str | None = None) -> HitReader:
-    rule = None if chunk_of is None else chunk_rule(chunk_of)
-    reader, stream = HitReader(depth, rule), stream_of(found)
+    rule = None if chunk_of is None else parse_chunk_rule(chunk_of)
+    reader, stream = HitReader(depth, rule), as_stream(found)
     if stream is None:
-        reader.read_all(Parts.of(found, depth, rule))
+        reader.read_all(AnswerParts.of(found, depth, rule))
     else:
         stream.feed(reader.take)
     return reader
@@ -141,7 +148,7 @@ def test_scores_and_lines_given_apart_count_for_more_than_those_of_the_entries()
 
 @pytest.mark.parametrize("form", [list, iter, tuple, lambda hits: (hit for hit in hits)])
 def test_an_entry_that_is_none_is_named_by_its_position_in_every_form(form: Any) -> None:
-    with pytest.raises(BadAnswer, match=r"hit 3 of the answer cannot be read: None is not a hit"):
+    with pytest.raises(InvalidAnswer, match=r"hit 3 of the answer cannot be read: None is not a hit"):
         read(form(["a", ("b", 1.0), None]))
 
 
@@ -159,7 +166,7 @@ def test_a_data_frame_has_a_hit_in_every_row(frame: Any) -> None:
 def test_columns_of_a_data_frame_are_not_what_an_agent_says_beside_its_hits(frame: Any) -> None:
     found = frame(FRAME | {"cost": [1, 2, 3], "files": [1, 2, 3]})
     assert read(found).ids == ["b.py", "d.py", "c.py"]
-    assert set(remarks_of(found).values()) == {None}
+    assert set(read_remarks(found).values()) == {None}
 
 
 @pytest.mark.parametrize("column", [pd.Series, pd.Index, pl.Series, np.array])
@@ -168,7 +175,7 @@ def test_a_column_is_a_list_of_ids(column: Any) -> None:
 
 
 def test_a_data_frame_without_a_column_of_ids_is_an_error_that_names_the_row() -> None:
-    with pytest.raises(BadAnswer, match=r"hit 1 of the answer cannot be read: \{'title': 'A'\} has none of id, _id, path"):
+    with pytest.raises(InvalidAnswer, match=r"hit 1 of the answer cannot be read: \{'title': 'A'\} has none of id, _id, path"):
         read(pd.DataFrame({"title": ["A"]}))
 
 
@@ -178,7 +185,7 @@ def test_rows_of_an_array_are_hits() -> None:
 
 
 def test_an_array_of_one_value_is_no_answer() -> None:
-    with pytest.raises(BadAnswer, match="retrieve returned ndarray, not a list of hits, best first"):
+    with pytest.raises(InvalidAnswer, match="retrieve returned ndarray, not a list of hits, best first"):
         read(np.array("a.py"))
 
 

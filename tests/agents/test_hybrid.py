@@ -7,13 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from searchmark.agents.agent import AgentSpec, RetrievalAgent, RetrievalResult
-from searchmark.agents.bm25 import Bm25Agent
-from searchmark.agents.fusion import min_max, reciprocal_ranks, weighted_sum, z_score
-from searchmark.agents.hybrid import HybridAgent
-from searchmark.agents.semantic import SemanticAgent
-from searchmark.agents.source import BuiltIn
-from searchmark.errors import UsageError
+from searchmark import AgentSpec, RetrievalAgent, RetrievalResult, UsageError
+from searchmark.agents.hybrid import HybridAgent, min_max, reciprocal_ranks, weighted_sum, z_score
+from searchmark.agents.lexical.bm25 import Bm25Agent
+from searchmark.agents.vectors.semantic import SemanticAgent
+from searchmark.config.agents import BuiltInSource
 from tests.agents.corpora import FILES, corpus_from, step
 
 RANX = json.loads((Path(__file__).parent / "ranx_numbers.json").read_text())
@@ -171,11 +169,13 @@ def test_arms_are_told_what_hybrid_is_told() -> None:
 
 def test_the_arms_are_plain_data_that_a_registry_can_load() -> None:
     assert HybridAgent().arms() == {
-        "bm25": AgentSpec("bm25", BuiltIn("bm25")),
-        "semantic": AgentSpec("semantic", BuiltIn("semantic")),
+        "bm25": AgentSpec("bm25", BuiltInSource("bm25")),
+        "semantic": AgentSpec("semantic", BuiltInSource("semantic")),
     }
     described = {"name": "fast", "class": "bm25", "config": {"k1": 0.9}}
-    assert HybridAgent(HybridAgent.Config(arms=[described])).arms() == {"fast": AgentSpec("fast", BuiltIn("bm25"), {"k1": 0.9})}
+    assert HybridAgent(HybridAgent.Config(arms=[described])).arms() == {
+        "fast": AgentSpec("fast", BuiltInSource("bm25"), {"k1": 0.9})
+    }
 
 
 @pytest.mark.parametrize(

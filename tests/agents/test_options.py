@@ -7,14 +7,13 @@ import dataclasses
 import pytest
 from pydantic import TypeAdapter, ValidationError
 
-from searchmark.agents.agent import RetrievalAgent
-from searchmark.agents.bm25 import Bm25Agent
-from searchmark.agents.fts5 import Fts5Agent
+from searchmark import RetrievalAgent, UsageError, load_agent
 from searchmark.agents.hybrid import HybridAgent
+from searchmark.agents.lexical.bm25 import Bm25Agent
+from searchmark.agents.lexical.fts5 import Fts5Agent
+from searchmark.agents.registry import create_agent
 from searchmark.agents.rerank import RerankAgent
-from searchmark.agents.semantic import SemanticAgent
-from searchmark.errors import UsageError
-from searchmark.registry import create, load_agent
+from searchmark.agents.vectors.semantic import SemanticAgent
 
 AGENTS = [Bm25Agent, Fts5Agent, HybridAgent, RerankAgent, SemanticAgent]
 
@@ -78,4 +77,4 @@ def test_a_choice_that_does_not_exist_is_refused(agent: type[RetrievalAgent], op
 )  # fmt: skip
 def test_options_that_make_no_sense_are_refused(agent: str, config: dict[str, object]) -> None:
     with pytest.raises(UsageError, match=f"agent {agent}, config"):
-        create(load_agent(agent, **config))
+        create_agent(load_agent(agent, **config))

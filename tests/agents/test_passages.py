@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from searchmark.agents.passages import passages
-from searchmark.corpora.corpus import Changes, Corpus
-from searchmark.records import Document
-from searchmark.registry import create, load_agent
+from searchmark import Changes, Corpus, Document, load_agent
+from searchmark.agents.chunks import passages
+from searchmark.agents.registry import create_agent
 
 TEXT = "\n\nimport re\n\n\ndef comma(row):\n    return row\n\n\ndef semicolon(row):\n    return row\n"
 BEFORE = [Document("a.py", TEXT), Document("b.py", "def semicolon():\n    pass\n"), Document("c.py", "\n \n")]
@@ -26,7 +25,7 @@ def test_passages_have_the_lines_of_the_file() -> None:
 
 
 def ready(agent: str, documents: list[Document]):
-    made = create(load_agent(agent, lines=True))
+    made = create_agent(load_agent(agent, lines=True))
     made.initialize(Corpus.of("code", documents))
     return made
 
@@ -54,4 +53,4 @@ def test_an_update_gives_what_a_new_index_gives(agent: str) -> None:
 @pytest.mark.parametrize("agent", ["bm25", "fts5", "semantic"])
 def test_lines_of_fields_are_refused(agent: str) -> None:
     with pytest.raises(Exception, match="lines are those of the text"):
-        create(load_agent(agent, lines=True, fields=["bullets"]))
+        create_agent(load_agent(agent, lines=True, fields=["bullets"]))

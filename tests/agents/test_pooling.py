@@ -9,11 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from searchmark.agents.chunk_table import ChunkTable
-from searchmark.agents.pooling import CHUNKS_PER_FILE, SPARE_CHUNKS, FileHit, Pooling, nearest_files
-from searchmark.embedders.embedder import normalized
-from searchmark.indexes.exact import ExactIndex
-from tests.embedders.jira import jira_vectors
+from searchmark.agents.vectors.embedder import normalize_rows
+from searchmark.agents.vectors.exact import ExactIndex
+from searchmark.agents.vectors.pooling import CHUNKS_PER_FILE, SPARE_CHUNKS, ChunkTable, FileHit, Pooling, nearest_files
+from tests.agents.jira import jira_vectors
 
 KINDS = ["max", "mean", "sum"]
 
@@ -33,7 +32,7 @@ class Indexed:
         """Every chunk scored, every file pooled, everything sorted."""
         layout = self.table.layout()
         scores = self.index.scores(query, layout.numbers)
-        pooled = Pooling(kind).pooled(scores, layout.starts, layout.counts)
+        pooled = Pooling(kind).pool(scores, layout.starts, layout.counts)
         best = [int(np.argmax(scores[start : start + count])) for start, count in zip(layout.starts, layout.counts, strict=True)]
         hits = [FileHit(name, float(score), chunk) for name, score, chunk in zip(layout.names, pooled, best, strict=True)]
         return sorted(hits, key=lambda hit: (-hit.score, hit.name))
@@ -72,9 +71,9 @@ def test_real_vectors_are_ranked_as_in_float64(shared_data: Path, kind: str) -> 
 def test_any_vectors_are_ranked_as_in_float64(seed: int, k: int, kind: str) -> None:
     random = np.random.default_rng(seed)
     # Few distinct numbers make many ties, and some rows are zero.
-    rows = [normalized(random.integers(-1, 2, size=(random.integers(1, 6), 4)).astype(np.float32)) for _ in range(30)]
+    rows = [normalize_rows(random.integers(-1, 2, size=(random.integers(1, 6), 4)).astype(np.float32)) for _ in range(30)]
     files = {f"f{number}": row for number, row in enumerate([*rows, rows[0]])}
-    query = normalized(random.integers(-1, 2, size=(1, 4)).astype(np.float32))[0]
+    query = normalize_rows(random.integers(-1, 2, size=(1, 4)).astype(np.float32))[0]
     found = [hit.score for hit in Indexed(files).search(query, k, kind)]
     expected = [score for _, score in brute_force(files, query, kind)[:k]]
     assert found == pytest.approx(expected if query.any() else [], abs=1e-14)
@@ -88,7 +87,7 @@ def test_looking_at_the_nearest_chunks_first_changes_no_bit(seed: int, k: int, k
     values = (
         random.integers(-1, 2, size=(counts.sum(), dimension)) if dimension == 2 else random.normal(size=(counts.sum(), dimension))
     )
-    rows = normalized(values.astype(np.float32)) if cosine else values.astype(np.float32)
+    rows = normalize_rows(values.astype(np.float32)) if cosine else values.astype(np.float32)
     indexed = Indexed({f"f{number:03}": part for number, part in enumerate(np.split(rows, np.cumsum(counts)[:-1]))}, cosine)
     query = random.normal(size=dimension).astype(np.float32)
 

@@ -7,12 +7,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from searchmark.agents.chunk_table import ChunkTable
-from searchmark.agents.pooling import FileHit, Pooling, files_of_nearest, nearest_files
-from searchmark.indexes.exact import ExactIndex
-from searchmark.indexes.hnsw import HnswIndex, HnswOptions
-from searchmark.indexes.index import Neighbours, VectorIndex
-from searchmark.indexes.timed import TimedIndex, TimedScoringIndex
+from searchmark.agents.vectors.exact import ExactIndex
+from searchmark.agents.vectors.hnsw import HnswIndex, HnswSettings
+from searchmark.agents.vectors.index import Neighbours, TimedIndex, TimedScoringIndex, VectorIndex
+from searchmark.agents.vectors.pooling import ChunkTable, FileHit, Pooling, files_of_nearest, nearest_files
 
 QUERY = np.array([1, 0], dtype=np.float32)
 
@@ -105,7 +103,7 @@ def test_nothing_is_found_for_nothing() -> None:
 def test_an_exhaustive_graph_finds_the_files_that_an_exact_index_finds(seed: int, k: int, candidates: int | None) -> None:
     random = np.random.default_rng(seed)
     files = {f"f{n:02}": random.normal(size=(random.integers(1, 6), 8)).astype(np.float32) for n in range(20)}
-    graph, exact = HnswIndex(8, "ip", HnswOptions(m=100, ef_construction=200, ef_search=200)), ExactIndex(8, "ip")
+    graph, exact = HnswIndex(8, "ip", HnswSettings(m=100, ef_construction=200, ef_search=200)), ExactIndex(8, "ip")
     table, _ = filled(files, graph), filled(files, exact)
     query = random.normal(size=8).astype(np.float32)
     found = files_of_nearest(graph, table.layout(), query, k, candidates)

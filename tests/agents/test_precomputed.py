@@ -10,11 +10,11 @@ import numpy as np
 import polars as pl
 import pytest
 
-from searchmark.agents.semantic import SemanticAgent
-from searchmark.embedders import load_embedder
-from searchmark.errors import Incomparable, UsageError
+from searchmark import Incomparable, UsageError
+from searchmark.agents.vectors import load_embedder
+from searchmark.agents.vectors.semantic import SemanticAgent
 from tests.agents.corpora import corpus_from
-from tests.embedders.jira import jira_vectors
+from tests.agents.jira import jira_vectors
 
 IDS = ["a", "b", "c"]
 ROWS = np.array([[1, 0, 0, 0], [0, 2, 0, 0], [0, 3, 4, 0]], dtype=np.float32)

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from searchmark.indexes.exact import ExactIndex
-from searchmark.indexes.recall import NeighbourRecall, neighbour_recall
+from searchmark.agents.vectors.exact import ExactIndex
+from searchmark.agents.vectors.index import NeighbourRecall, neighbour_recall
 from tests.support.index_checks import holding
 
 RIGHT, NEAR, UP = (1.0, 0.0), (0.8, 0.6), (0.0, 1.0)  # nearest first, for a query to the right

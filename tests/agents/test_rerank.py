@@ -7,14 +7,10 @@ from math import log
 
 import pytest
 
-from searchmark.agents.agent import AgentSpec, RetrievalResult
-from searchmark.agents.bm25 import Bm25Agent
-from searchmark.agents.rerank import RerankAgent
-from searchmark.agents.rerankers import Proximity, ProximityOptions, cross_encoder_problem
-from searchmark.agents.source import BuiltIn
-from searchmark.corpora.corpus import Corpus
-from searchmark.errors import UsageError
-from searchmark.records import Document
+from searchmark import AgentSpec, Corpus, Document, RetrievalResult, UsageError
+from searchmark.agents.lexical.bm25 import Bm25Agent
+from searchmark.agents.rerank import ProximityReranker, ProximitySettings, RerankAgent, cross_encoder_problem
+from searchmark.config.agents import BuiltInSource
 from tests.agents.corpora import FILES, Streamed, corpus_from, step
 from tests.agents.test_hybrid import Dead, Fixed
 
@@ -39,8 +35,8 @@ def test_words_that_stand_together_come_first() -> None:
     assert found.metadata == {"candidates": 3}
 
 
-def proximity(*documents: str, **options: float) -> Proximity:
-    made = Proximity(ProximityOptions(**options))
+def proximity(*documents: str, **options: float) -> ProximityReranker:
+    made = ProximityReranker(ProximitySettings(**options))
     made.initialize(corpus_from({str(place): text for place, text in enumerate(documents)}), Fixed({}))
     return made
 
@@ -63,7 +59,7 @@ def test_a_word_that_all_candidates_hold_weighs_as_in_the_collection() -> None:
 
 def test_an_index_of_bm25_is_shared_with_its_statistics() -> None:
     arm = Bm25Agent()
-    shared, own = Proximity(ProximityOptions()), proximity(*TEXTS.values())
+    shared, own = ProximityReranker(ProximitySettings()), proximity(*TEXTS.values())
     corpus = corpus_from({str(place): text for place, text in enumerate(TEXTS.values())})
     arm.initialize(corpus)
     shared.initialize(corpus, arm)
@@ -193,14 +189,14 @@ def test_options_are_checked_before_anything_starts(choice: object, sentence: st
 
 
 def test_a_cross_encoder_needs_the_extra(monkeypatch) -> None:
-    monkeypatch.setattr("searchmark.agents.rerankers.find_spec", lambda name: None)
+    monkeypatch.setattr("searchmark.agents.rerank.find_spec", lambda name: None)
     assert "pip install 'searchmark[transformers]'" in cross_encoder_problem()
     with pytest.raises(UsageError, match="sentence-transformers is not installed"):
         reranked(reranker="cross-encoder")
 
 
 def test_the_arm_is_plain_data_and_asking_too_early_is_one_sentence() -> None:
-    assert RerankAgent().arms() == {"bm25": AgentSpec("bm25", BuiltIn("bm25"))}
+    assert RerankAgent().arms() == {"bm25": AgentSpec("bm25", BuiltInSource("bm25"))}
     with pytest.raises(UsageError, match="before it was initialised"):
         RerankAgent().retrieve("q", 1)
     assert not RerankAgent().update(step(FILES, FILES))

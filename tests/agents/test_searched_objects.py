@@ -15,23 +15,23 @@ from searchmark import (
     Corpus,
     Document,
     Judgment,
-    RunOptions,
+    RunSettings,
+    SearchScope,
     Suite,
     UsageError,
-    Where,
     evaluate_run,
     load_agent,
     load_corpus,
     load_suite,
     run_suite,
 )
-from searchmark.corpora.locations import Folder, location_from_plain, location_of
-from searchmark.options.corpus_choice import FileChoice
+from searchmark.config.inputs import FileSettings
+from searchmark.formats.corpora.locations import Folder, location_from_plain, location_of
 from searchmark.testing import assert_search
 
 SUITE = Suite.from_cases("tea", [Case(1, "green tea", (Judgment(7),)), Case(2, "coffee", (Judgment(8),))])
 DOCUMENTS = [Document(7, "green tea from Japan"), Document(8, "black coffee")]
-ONCE = RunOptions(num_runs=1)
+ONCE = RunSettings(num_runs=1)
 
 
 class Shelf:
@@ -77,7 +77,7 @@ def test_a_corpus_with_a_choice_of_files_is_the_same_in_another_process(tmp_path
     for name in ("7.md", "8.md", "9.txt", "node_modules/10.md"):
         (tmp_path / name).parent.mkdir(exist_ok=True)
         (tmp_path / name).write_text("green tea")
-    corpus = load_corpus(tmp_path, files=FileChoice(include=("*.md",), exclude=("8*",)))
+    corpus = load_corpus(tmp_path, files=FileSettings(include=("*.md",), exclude=("8*",)))
     location = location_of(corpus)
     assert isinstance(location, Folder)
     assert [each.id for each in location_from_plain(location.to_plain()).open() or ()] == [each.id for each in corpus] == ["7.md"]
@@ -105,12 +105,12 @@ def test_what_no_other_process_could_be_told_becomes_text_for_every_agent() -> N
 
 def test_two_ways_of_saying_what_is_searched_are_refused() -> None:
     with pytest.raises(UsageError, match="corpus and where both say what is searched"):
-        run_suite(SUITE, "bm25", DOCUMENTS, where=Where(corpus="elsewhere"))
+        run_suite(SUITE, "bm25", DOCUMENTS, where=SearchScope(corpus="elsewhere"))
     held = Corpus.of("shop", DOCUMENTS)
     with pytest.raises(UsageError, match="documents are all that is searched; leave out corpus"):
-        run_suite(SUITE, "bm25", where=Where(documents=held, corpus="elsewhere"))
+        run_suite(SUITE, "bm25", where=SearchScope(documents=held, corpus="elsewhere"))
     with pytest.raises(UsageError, match="choose files of a folder"):
-        run_suite(SUITE, "bm25", where=Where(documents=held, files=FileChoice(include=("*.md",))))
+        run_suite(SUITE, "bm25", where=SearchScope(documents=held, files=FileSettings(include=("*.md",))))
 
 
 def test_what_is_no_document_is_refused_with_its_place() -> None:

@@ -6,10 +6,8 @@ import re
 
 import pytest
 
-from searchmark.corpora.corpus import Changes, Corpus
-from searchmark.errors import UsageError
-from searchmark.records import Document
-from searchmark.registry import create, load_agent
+from searchmark import Changes, Corpus, Document, UsageError, load_agent
+from searchmark.agents.registry import create_agent
 
 AGENTS = {"bm25": {"language": "none"}, "fts5": {"language": "none"}, "semantic": {"embedder": {"name": "hashing", "cache": False}}}
 
@@ -27,7 +25,7 @@ AFTER = [product("apple", "furniture", ["crisp"]), product("pear", "fruit", ["ro
 
 
 def ready(agent: str, documents: list[Document], **options):
-    made = create(load_agent(agent, **AGENTS[agent], **options))
+    made = create_agent(load_agent(agent, **AGENTS[agent], **options))
     made.initialize(Corpus.of("shop", documents))
     return made
 
@@ -75,7 +73,7 @@ def test_arms_have_selections_of_their_own() -> None:
         {"name": "bm25", "config": {**AGENTS["bm25"], "fields": ["bullets"], "filter": {"category": "furniture"}}},
         {"name": "semantic", "config": {**AGENTS["semantic"], "fields": ["text"], "filter": {"category": "fruit"}}},
     ]
-    made = create(load_agent("hybrid", arms=arms))
+    made = create_agent(load_agent("hybrid", arms=arms))
     made.initialize(Corpus.of("shop", BEFORE))
     assert set(made.retrieve("crisp", 9).files) == {"chair", "pear", "apple"}
     assert made.retrieve("crisp", 9).metadata["arms"] == {"bm25": 1, "semantic": 2}

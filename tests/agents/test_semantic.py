@@ -9,13 +9,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from searchmark.agents.semantic import SemanticAgent
-from searchmark.corpora.chunks import chunks
-from searchmark.corpora.corpus import Corpus
-from searchmark.errors import Incomparable, UsageError
-from searchmark.indexes.saved import INDEX_SCHEMA
-from searchmark.records import Document
-from searchmark.registry import create, load_agent
+from searchmark import Corpus, Document, Incomparable, UsageError, load_agent
+from searchmark.agents.chunks import content_chunks
+from searchmark.agents.registry import create_agent
+from searchmark.agents.vectors.precomputed import INDEX_SCHEMA
+from searchmark.agents.vectors.semantic import SemanticAgent
 from tests.agents.corpora import FILES, corpus_from, step
 
 
@@ -26,7 +24,7 @@ def ready(files=FILES, **options) -> SemanticAgent:
 
 
 def texts_of(files: dict[str, str]) -> set[str]:
-    return {piece for text in files.values() for piece in chunks(text) if piece.strip()} | set(files)
+    return {piece for text in files.values() for piece in content_chunks(text) if piece.strip()} | set(files)
 
 
 @pytest.mark.parametrize("cache", [True, False])
@@ -116,6 +114,7 @@ def test_at_most_top_k_hits() -> None:
     assert len(ready(top_k=5).retrieve("login user", 1).files) == 1
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("query", ["", "?", "\0", "\ud800", "x" * 100_000, '"('])
 def test_no_query_is_an_error(query: str) -> None:
     for embedder in ("hashing", "wordllama"):
@@ -238,7 +237,7 @@ def test_an_index_is_chosen_by_name_or_with_options() -> None:
 )
 def test_options_of_an_index_that_cannot_be_are_one_sentence(options: dict, sentence: str) -> None:
     with pytest.raises(UsageError, match=re.escape(sentence)):
-        create(load_agent("semantic", **options))
+        create_agent(load_agent("semantic", **options))
 
 
 def test_asking_before_there_is_an_index_is_one_sentence() -> None:
@@ -254,10 +253,11 @@ def test_closing_lets_go_and_the_size_is_known() -> None:
     assert agent.index_bytes() is None
 
 
+@pytest.mark.slow
 def test_nothing_heavy_is_loaded_to_know_the_options() -> None:
     import subprocess
     import sys
 
-    code = "import sys; from searchmark.agents.semantic import SemanticAgent; SemanticAgent(); print(*sys.modules)"
+    code = "import sys; from searchmark.agents.vectors.semantic import SemanticAgent; SemanticAgent(); print(*sys.modules)"
     loaded = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.split()
     assert not {"wordllama", "tokenizers", "torch", "apsw"} & set(loaded)

@@ -7,11 +7,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from searchmark.agents.agent import NO_USAGE, Usage
-from searchmark.agents.semantic import SemanticAgent
-from searchmark.corpora.corpus import Corpus
-from searchmark.indexes.recall import neighbour_recall
-from searchmark.records import Document
+from searchmark import Corpus, Document
+from searchmark.agents.protocol import NO_USAGE, Usage
+from searchmark.agents.vectors.index import neighbour_recall
+from searchmark.agents.vectors.semantic import SemanticAgent
 from tests.agents.corpora import FILES, corpus_from, step
 
 HASHING = {"name": "hashing", "cache": False}
@@ -77,7 +76,7 @@ def test_the_recall_of_an_approximate_index_is_measured_before_files_are_made() 
 def test_what_is_asked_for_to_fill_up_the_files_does_not_count_for_recall() -> None:
     poor = {"name": "hnsw", "m": 2, "ef_construction": 1, "ef_search": 1}
     agent = ready(MANY, index=poor, candidates=3, paths=False)
-    stored = agent._stored
+    stored = agent._store
     measured, first, last = [], [], []
     for query in (f"word{number}" for number in range(40)):
         agent.retrieve(query, 10)

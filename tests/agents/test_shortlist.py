@@ -6,7 +6,7 @@ import tracemalloc
 
 import numpy as np
 
-from searchmark.indexes.shortlist import Shortlist
+from searchmark.agents.vectors.exact import Shortlist
 
 
 def test_a_crowd_takes_no_memory_for_its_pairs() -> None:

@@ -6,36 +6,34 @@ import pickle
 
 import pytest
 
-from searchmark.agents.agent import AgentSpec
-from searchmark.agents.source import (
+from searchmark import AgentSpec, FormatError, UsageError, load_config
+from searchmark.config.agents import (
     AgentSource,
-    BuiltIn,
-    Command,
-    EntryPoint,
-    Http,
-    InProcess,
-    Mcp,
-    PythonClass,
-    parse_named,
+    BuiltInSource,
+    CommandSource,
+    EntryPointSource,
+    HttpSource,
+    InProcessSource,
+    McpSource,
+    PythonSource,
+    parse_named_source,
     parse_source,
 )
-from searchmark.config import load_config
-from searchmark.errors import FormatError, UsageError
 
 SOURCES: list[tuple[str, AgentSource]] = [
-    ("bm25", BuiltIn("bm25")),
-    ("in-memory", BuiltIn("in-memory")),
-    ("vector", BuiltIn("semantic")),
-    ("their-agent", EntryPoint("their-agent")),
-    ("package.module:Class", PythonClass("package.module", "Class")),
-    ("package.module:Outer.Inner", PythonClass("package.module", "Outer.Inner")),
-    ("a/file.py:Class", PythonClass("a/file.py", "Class")),
-    ("/a:b/file.py:Class", PythonClass("/a:b/file.py", "Class")),
-    ("http://localhost:9/search", Http("http://localhost:9/search")),
-    ("HTTPS://host/a:b", Http("HTTPS://host/a:b")),
-    ("command:rg --json -e {query}", Command("command:rg --json -e {query}")),
-    ("mcp:files", Mcp("mcp:files")),
-    ("mcp.server:Agent", PythonClass("mcp.server", "Agent")),
+    ("bm25", BuiltInSource("bm25")),
+    ("in-memory", BuiltInSource("in-memory")),
+    ("vector", BuiltInSource("semantic")),
+    ("their-agent", EntryPointSource("their-agent")),
+    ("package.module:Class", PythonSource("package.module", "Class")),
+    ("package.module:Outer.Inner", PythonSource("package.module", "Outer.Inner")),
+    ("a/file.py:Class", PythonSource("a/file.py", "Class")),
+    ("/a:b/file.py:Class", PythonSource("/a:b/file.py", "Class")),
+    ("http://localhost:9/search", HttpSource("http://localhost:9/search")),
+    ("HTTPS://host/a:b", HttpSource("HTTPS://host/a:b")),
+    ("command:rg --json -e {query}", CommandSource("command:rg --json -e {query}")),
+    ("mcp:files", McpSource("mcp:files")),
+    ("mcp.server:Agent", PythonSource("mcp.server", "Agent")),
 ]
 
 
@@ -49,7 +47,7 @@ def test_every_kind_is_told_by_how_it_is_written(text: str, source: AgentSource)
 
 def test_only_built_in_agents_execute_nothing_foreign() -> None:
     assert [text for text, source in SOURCES if not source.executes] == ["bm25", "in-memory", "vector"]
-    assert InProcess(print).executes
+    assert InProcessSource(print).executes
 
 
 @pytest.mark.parametrize(
@@ -57,28 +55,28 @@ def test_only_built_in_agents_execute_nothing_foreign() -> None:
 )
 def test_what_names_no_agent_is_one_sentence(text: str) -> None:
     with pytest.raises(UsageError, match=r"does not name an agent; write it as NAME, module:Class, file.py:Class, command:ARGV"):
-        parse_named(text)
+        parse_named_source(text)
 
 
 @pytest.mark.parametrize(
     ("text", "name", "source"),
     [
-        ("mine=http://host/?a=b", "mine", Http("http://host/?a=b")),
-        ("http://host/?a=b", None, Http("http://host/?a=b")),
-        ("mine=command:x --a=b", "mine", Command("command:x --a=b")),
-        ("command:x --a=b", None, Command("command:x --a=b")),
-        ("a=b=c.py:D", "a", PythonClass("b=c.py", "D")),
+        ("mine=http://host/?a=b", "mine", HttpSource("http://host/?a=b")),
+        ("http://host/?a=b", None, HttpSource("http://host/?a=b")),
+        ("mine=command:x --a=b", "mine", CommandSource("command:x --a=b")),
+        ("command:x --a=b", None, CommandSource("command:x --a=b")),
+        ("a=b=c.py:D", "a", PythonSource("b=c.py", "D")),
     ],
 )
 def test_the_first_equals_sign_names_an_agent_unless_it_is_part_of_an_address(text: str, name: str, source: AgentSource) -> None:
-    assert parse_named(text) == (name, source)
+    assert parse_named_source(text) == (name, source)
 
 
 def test_an_agent_of_this_process_stays_there() -> None:
-    source = InProcess(lambda query, k: [])
+    source = InProcessSource(lambda query, k: [])
     assert source.text.startswith("in-process:tests.agents.test_source.")
     assert not AgentSpec("mine", source).isolated
-    assert AgentSpec("mine", BuiltIn("bm25")).isolated
+    assert AgentSpec("mine", BuiltInSource("bm25")).isolated
     with pytest.raises(TypeError, match="cannot be sent to a different one"):
         pickle.dumps(source)
 
@@ -87,8 +85,8 @@ def test_an_entry_of_a_config_file_is_a_spec(tmp_path) -> None:
     file = tmp_path / "searchmark.yaml"
     file.write_text("agents:\n  - {name: keyword_search, class: KeywordSearchAgent, config: {max_words: 4}}\n  - {name: vector}\n")
     assert load_config(file).agents == (
-        AgentSpec("keyword_search", BuiltIn("keyword"), {"max_words": 4}),
-        AgentSpec("vector", BuiltIn("semantic")),
+        AgentSpec("keyword_search", BuiltInSource("keyword"), {"max_words": 4}),
+        AgentSpec("vector", BuiltInSource("semantic")),
     )
 
 

@@ -5,12 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from searchmark.errors import UsageError
-from searchmark.indexes import check_index
-from searchmark.indexes.exact import ExactIndex
-from searchmark.indexes.index import Distance
-from searchmark.indexes.recall import neighbour_recall
-from searchmark.indexes.sqlite_vec import MOST_NEIGHBOURS, SqliteVecIndex, SqliteVecOptions
+from searchmark import UsageError
+from searchmark.agents.vectors import index_settings
+from searchmark.agents.vectors.exact import ExactIndex
+from searchmark.agents.vectors.index import Distance, neighbour_recall
+from searchmark.agents.vectors.sqlite_vec import MOST_NEIGHBOURS, SqliteVecIndex, SqliteVecSettings
 from tests.support.index_checks import assert_finds, holding, random_rows
 
 
@@ -28,7 +27,7 @@ def test_every_true_neighbour_is_found() -> None:
 def test_more_neighbours_than_vec0_gives_at_once_are_found_in_the_same_order(distance: Distance, scalar: str) -> None:
     rows = random_rows(3, MOST_NEIGHBOURS + 500)
     rows[[5, 4400]] = 0
-    index = holding(check_index({"name": "sqlite_vec", "scalar": scalar}).open, rows, distance)
+    index = holding(index_settings({"name": "sqlite_vec", "scalar": scalar}).open, rows, distance)
     query = random_rows(4, 1)[0]
     most, more = index.search(query, MOST_NEIGHBOURS), index.search(query, MOST_NEIGHBOURS + 1)
     every = index.search(query, 10_000)
@@ -39,11 +38,11 @@ def test_more_neighbours_than_vec0_gives_at_once_are_found_in_the_same_order(dis
 
 def test_the_inner_product_is_refused_with_what_to_use_instead() -> None:
     with pytest.raises(UsageError, match="has no inner product; set distance to cosine, which ranks normalised vectors the same"):
-        check_index("sqlite_vec").open(4, "ip")
+        index_settings("sqlite_vec").open(4, "ip")
 
 
 def test_i8_refuses_numbers_that_it_cannot_hold() -> None:
-    index = SqliteVecIndex(16, "l2", SqliteVecOptions(scalar="i8"))
+    index = SqliteVecIndex(16, "l2", SqliteVecSettings(scalar="i8"))
     index.put(np.arange(5), random_rows(5, 5))
     with pytest.raises(UsageError, match="holds numbers from -1 to 1, and a vector has a larger one; normalise the vectors"):
         index.put(np.array([5]), np.full((1, 16), 1.5, dtype=np.float32))
@@ -55,7 +54,7 @@ def test_i8_refuses_numbers_that_it_cannot_hold() -> None:
 def test_smaller_numbers_take_less_room_and_a_file_takes_as_much_as_memory() -> None:
     rows = random_rows(6, 2000)
     sizes = {
-        (scalar, storage): holding(SqliteVecOptions(scalar=scalar, storage=storage).open, rows, "l2").size()
+        (scalar, storage): holding(SqliteVecSettings(scalar=scalar, storage=storage).open, rows, "l2").size()
         for scalar in ("f32", "i8")
         for storage in ("memory", "file")
     }
@@ -64,5 +63,5 @@ def test_smaller_numbers_take_less_room_and_a_file_takes_as_much_as_memory() -> 
 
 
 def test_it_names_every_parameter_with_its_value() -> None:
-    described = SqliteVecOptions(storage="file").open(4, "l2").describe()
+    described = SqliteVecSettings(storage="file").open(4, "l2").describe()
     assert described == {"name": "sqlite_vec", "scalar": "f32", "storage": "file"}

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from searchmark.indexes.statistics import BLOCK, VectorLedger, statistics_of
-from searchmark.records import VectorStatistics
+from searchmark.agents.vectors.index import BLOCK, VectorStatisticsTracker, statistics_of
+from searchmark.records.provenance import VectorStatistics
 
 
 def rows(*vectors: list[float]) -> np.ndarray:
@@ -45,7 +45,7 @@ def test_minus_zero_makes_no_other_vector() -> None:
 
 
 def test_what_was_overwritten_or_dropped_does_not_count() -> None:
-    ledger = VectorLedger(2)
+    ledger = VectorStatisticsTracker(2)
     ledger.put(np.arange(4), rows([1, 0], [0, 1], [1, 0], [0, 0]))
     assert (ledger.statistics().duplicates, ledger.statistics().zero) == (1, 1)
     ledger.put(np.array([2]), rows([0, 7]))

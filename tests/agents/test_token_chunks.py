@@ -10,27 +10,25 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from searchmark.agents.chunk_choice import read_chunking
-from searchmark.agents.chunking import Cutting
-from searchmark.agents.token_chunks import STRETCH, Overlap, TokenChunks, token_starts
-from searchmark.records import Document
+from searchmark import Document
+from searchmark.agents.vectors.chunking import STRETCH, Chunker, TokenChunking, TokenOverlap, parse_chunking, token_offsets
 
 PROSE = "".join(
     f"Paragraph {number} says a few words about nothing. It has two sentences!\nAnd a second line, which is longer than the first.\n\n"
     for number in range(60)
 )
 CUTS = [
-    TokenChunks(20, 20),
-    TokenChunks(10, 40),
-    TokenChunks(30, 80, Overlap(share=0.15)),
-    TokenChunks(8, 16, Overlap(tokens=7)),
-    TokenChunks(1, 1),
-    TokenChunks(5, 9, Overlap(share=0.99)),
+    TokenChunking(20, 20),
+    TokenChunking(10, 40),
+    TokenChunking(30, 80, TokenOverlap(share=0.15)),
+    TokenChunking(8, 16, TokenOverlap(tokens=7)),
+    TokenChunking(1, 1),
+    TokenChunking(5, 9, TokenOverlap(share=0.99)),
 ]
 
 
 def sizes(text: str, spans: list[tuple[int, int]]) -> list[int]:
-    starts = token_starts(text)
+    starts = token_offsets(text)
     return [bisect_left(starts, end) - bisect_left(starts, start) for start, end in spans]
 
 
@@ -38,7 +36,7 @@ def sizes(text: str, spans: list[tuple[int, int]]) -> list[int]:
 @given(text=st.text(st.sampled_from("ab .\n!?\t 。é😀\ud800"), max_size=300))
 @example(text=PROSE[:700])
 @example(text="")
-def test_every_character_is_in_a_chunk_and_no_chunk_is_in_another(cut: TokenChunks, text: str) -> None:
+def test_every_character_is_in_a_chunk_and_no_chunk_is_in_another(cut: TokenChunking, text: str) -> None:
     spans = cut.spans(text)
     covered = {place for start, end in spans for place in range(start, end)}
     assert covered == set(range(len(text)))
@@ -47,37 +45,37 @@ def test_every_character_is_in_a_chunk_and_no_chunk_is_in_another(cut: TokenChun
 
 
 @pytest.mark.parametrize("cut", CUTS, ids=str)
-def test_sizes_are_within_their_bounds_except_for_the_last(cut: TokenChunks) -> None:
+def test_sizes_are_within_their_bounds_except_for_the_last(cut: TokenChunking) -> None:
     found = sizes(PROSE, cut.spans(PROSE))
     assert min(found[:-1]) >= cut.least
     assert max(found) <= cut.most
 
 
 def test_an_overlap_is_as_large_as_asked() -> None:
-    starts = token_starts(PROSE)
-    for overlap in (Overlap(tokens=7), Overlap(share=0.15), Overlap(share=0.5)):
-        spans = TokenChunks(20, 50, overlap).spans(PROSE)
+    starts = token_offsets(PROSE)
+    for overlap in (TokenOverlap(tokens=7), TokenOverlap(share=0.15), TokenOverlap(share=0.5)):
+        spans = TokenChunking(20, 50, overlap).spans(PROSE)
         shared = [bisect_left(starts, end) - bisect_left(starts, start) for (_, end), (start, _) in pairwise(spans)]
         assert shared == [overlap.of(size) for size in sizes(PROSE, spans)[:-1]]
 
 
 def test_a_chunk_ends_with_a_paragraph_else_a_line_else_a_sentence_else_at_the_upper_number() -> None:
     words = "one two three four five six seven eight nine ten"
-    cut = TokenChunks(5, 30)
+    cut = TokenChunking(5, 30)
     for border in ("\n\n", "\n", ". "):
         text = f"{words}{border}{words} {words} {words}"
         assert cut.spans(text)[0] == (0, len(words + border))
-    assert TokenChunks(5, 30).spans(f"{words}. {words}\n{words} {words} {words}")[0] == (0, len(f"{words}. {words}\n"))
+    assert TokenChunking(5, 30).spans(f"{words}. {words}\n{words} {words} {words}")[0] == (0, len(f"{words}. {words}\n"))
     assert sizes(words * 5, cut.spans(words * 5))[0] == 30
 
 
 def test_a_character_of_more_tokens_than_a_chunk_is_a_chunk() -> None:
-    assert TokenChunks(2, 2).spans("😀😀") == [(0, 1), (1, 2)]
+    assert TokenChunking(2, 2).spans("😀😀") == [(0, 1), (1, 2)]
 
 
 def test_a_long_text_without_any_border_is_cut_all_the_same() -> None:
     text = "x1" * STRETCH
-    spans = TokenChunks(300, 800).spans(text)
+    spans = TokenChunking(300, 800).spans(text)
     assert spans[0][0] == 0
     assert spans[-1][1] == len(text)
     assert max(sizes(text, spans)) <= 800
@@ -85,7 +83,7 @@ def test_a_long_text_without_any_border_is_cut_all_the_same() -> None:
 
 def test_lines_are_right_with_tokens_and_overlap() -> None:
     text = "".join(f"line number {number}\n" for number in range(1, 50))
-    cutting = Cutting(read_chunking({"tokens": "12-20", "overlap": "25%"}), paths=True, by_id=False)
+    cutting = Chunker(parse_chunking({"tokens": "12-20", "overlap": "25%"}), paths=True, by_id=False)
     document = Document("x", text, "title")
     pieces = cutting.pieces(document)
     found = list(zip(pieces.fresh.values(), cutting.lines(document), strict=True))
@@ -98,7 +96,7 @@ def test_lines_are_right_with_tokens_and_overlap() -> None:
 
 
 def test_a_whole_text_is_one_chunk_with_all_its_lines() -> None:
-    cutting = Cutting(read_chunking("whole"), paths=False, by_id=False)
+    cutting = Chunker(parse_chunking("whole"), paths=False, by_id=False)
     document = Document("x", "\na\n\nb\n\n\nc\n")
     assert list(cutting.pieces(document).fresh.values()) == [document.text]
     assert cutting.lines(document) == [(2, 7)]
@@ -117,7 +115,7 @@ def test_a_whole_text_is_one_chunk_with_all_its_lines() -> None:
     ],
 )
 def test_a_choice_is_described_in_full(choice: object, described: str) -> None:
-    assert str(read_chunking(choice)) == described
+    assert str(parse_chunking(choice)) == described
 
 
 @pytest.mark.parametrize(
@@ -142,4 +140,4 @@ def test_a_choice_is_described_in_full(choice: object, described: str) -> None:
 )
 def test_a_choice_that_cannot_be_is_one_sentence(choice: object, sentence: str) -> None:
     with pytest.raises(ValueError, match=f"^{re.escape(sentence)}"):
-        read_chunking(choice)
+        parse_chunking(choice)

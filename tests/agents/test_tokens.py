@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from searchmark.agents.lexical.tokens import tokens
+from searchmark.agents.lexical.analyser import tokenize
 
 
 @pytest.mark.parametrize(
@@ -43,26 +43,26 @@ from searchmark.agents.lexical.tokens import tokens
     ],
 )
 def test_a_text_is_cut_into_these_tokens(text: str, expected: list[str]) -> None:
-    assert tokens(text) == expected
+    assert tokenize(text) == expected
 
 
 @given(st.text())
 def test_tokens_are_lower_case_and_hold_no_separators(text: str) -> None:
-    assert all(token and token == token.lower() and not set(token) & set(" ./\t\n") for token in tokens(text))
+    assert all(token and token == token.lower() and not set(token) & set(" ./\t\n") for token in tokenize(text))
 
 
 @given(st.text(), st.text())
 def test_a_separator_cuts_every_text(first: str, second: str) -> None:
-    assert tokens(f"{first}\n{second}") == tokens(first) + tokens(second)
+    assert tokenize(f"{first}\n{second}") == tokenize(first) + tokenize(second)
 
 
 @given(st.from_regex(r"[A-Za-z0-9_]+", fullmatch=True))
 def test_a_letter_that_is_not_ascii_is_cut_like_one_that_is(word: str) -> None:
-    assert tokens(f"{word}é") == [token[:-1] + "é" if token.endswith("~") else token for token in _marked(word)]
+    assert tokenize(f"{word}é") == [token[:-1] + "é" if token.endswith("~") else token for token in _marked(word)]
 
 
 def _marked(word: str) -> list[str]:
     """The tokens of the word with an e at its end, which the last piece and the whole end with: that e as a ~."""
-    found = tokens(f"{word}e")
+    found = tokenize(f"{word}e")
     ends = {len(found) - 1, len(found) - 2} if len(found) > 1 else {0}
     return [f"{token[:-1]}~" if place in ends else token for place, token in enumerate(found)]

@@ -12,16 +12,13 @@ import apsw
 import numpy as np
 import pytest
 
-from searchmark.agents.agent import AgentSpec
-from searchmark.agents.existing.table import VectorTableConfig
-from searchmark.agents.outside.needs import filled_variables
-from searchmark.agents.source import parse_source
-from searchmark.agents.vector_table import VectorTableAgent
-from searchmark.embedders import load_embedder
-from searchmark.errors import UsageError
-from searchmark.files.sqlite import load_vector_functions
-from searchmark.registry import check_spec, create
-from searchmark.services.secret_forms import passwords_in
+from searchmark import AgentSpec, UsageError
+from searchmark.agents.registry import check_spec, create_agent, variables_of_config
+from searchmark.agents.vectors import load_embedder
+from searchmark.agents.vectors.table import VectorTableAgent, VectorTableSettings
+from searchmark.config.agents import parse_source
+from searchmark.io.secrets import passwords_in
+from searchmark.io.sqlite import load_vector_functions
 from tests.support.commands import searchmark
 
 EMBEDDER = {"name": "hashing", "size": 32}
@@ -50,7 +47,7 @@ def made(folder: Path, declared: str) -> Path:
 
 
 def started(path: Path, **options: Any) -> VectorTableAgent:
-    agent = VectorTableAgent(VectorTableConfig(**{"table": "items", "database": str(path), "embedder": EMBEDDER, **options}))
+    agent = VectorTableAgent(VectorTableSettings(**{"table": "items", "database": str(path), "embedder": EMBEDDER, **options}))
     agent.start()
     return agent
 
@@ -78,6 +75,7 @@ def test_a_filter_is_a_value(database: Path) -> None:
         agent.close()
 
 
+@pytest.mark.slow
 def test_a_file_is_evaluated_and_not_written(database: Path, tmp_path: Path) -> None:
     cases = [{"id": name, "query": text, "judgments": [{"target": name}]} for name, text in TEXTS.items()]
     (tmp_path / "suite.json").write_text(json.dumps({"schema_version": 1, "name": "items", "cases": cases}))
@@ -112,7 +110,7 @@ def test_statistics_are_those_of_the_stored_vectors(tmp_path: Path) -> None:
 
 
 def test_statistics_of_a_part_say_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("searchmark.agents.existing.sqlite_table.SAMPLE", 2)
+    monkeypatch.setattr("searchmark.agents.vectors.table.SAMPLED_ROWS", 2)
     agent = started(made(tmp_path, TABLES["blobs"]))
     (known,) = agent.vectors()
     assert (known.count, known.looked_at, known.finite) == (3, 2, 2)
@@ -171,7 +169,7 @@ def test_rows_that_cannot_be_named_or_compared_are_counted_before_the_first_quer
 )
 def test_a_config_that_means_nothing_is_refused_in_one_sentence(config: dict[str, Any], reason: str) -> None:
     with pytest.raises(UsageError, match=reason):
-        create(spec("vector-table", {"table": "items", **config}))
+        create_agent(spec("vector-table", {"table": "items", **config}))
 
 
 def spec(source: str, config: dict[str, Any]) -> AgentSpec:
@@ -189,8 +187,8 @@ def spec(source: str, config: dict[str, Any]) -> AgentSpec:
 def test_a_database_is_not_asked_without_a_network_and_its_address_is_passed_to_who_asks_it(asking: AgentSpec) -> None:
     with pytest.raises(UsageError, match="the agent 'mine' asks a database, and --offline and --no-exec allow no network"):
         check_spec(asking, network=False)
-    assert filled_variables(asking) == {"SEARCHMARK_DSN"}
-    assert filled_variables(spec("semantic", {"index": "exact"})) == frozenset()
+    assert variables_of_config(asking) == {"SEARCHMARK_DSN"}
+    assert variables_of_config(spec("semantic", {"index": "exact"})) == frozenset()
 
 
 @pytest.mark.parametrize(

@@ -9,12 +9,13 @@ from typing import Any
 
 import numpy as np
 
-from searchmark.embedders.bert_graph import BertShape, build_bert
+from searchmark.ext.onnx import graph_weights
+from tests.agents.bert_graph import build_graph
 
 WORDS = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "red", "sky", "at", "night", "##s", "engine", "search", "a"]
 WIDTH, HEADS, LAYERS, INNER, POSITIONS = 8, 2, 2, 16, 32
 EPSILON = 1e-12
-SHAPE = BertShape(LAYERS, HEADS, EPSILON)
+SHAPE = (LAYERS, HEADS, EPSILON)
 CONFIG = {
     "model_type": "bert", "hidden_act": "gelu", "num_hidden_layers": LAYERS, "num_attention_heads": HEADS,
     "layer_norm_eps": EPSILON, "max_position_embeddings": POSITIONS,
@@ -78,16 +79,19 @@ def forward(weights: dict[str, np.ndarray], ids: list[int]) -> np.ndarray:
     return x
 
 
-def whole_model(weights: dict[str, np.ndarray], shape: BertShape = SHAPE) -> Any:
-    """The graph of our builder with its weights inside, as an exporter writes it."""
-    import onnx
+def weightless_model(weights: dict[str, np.ndarray], shape: tuple[int, int, float] = SHAPE) -> Any:
+    """The graph alone, as minilm has it."""
+    return build_graph({name: values.shape for name, values in graph_weights(weights).items()}, *shape)
+
+
+def whole_model(weights: dict[str, np.ndarray], shape: tuple[int, int, float] = SHAPE) -> Any:
+    """The graph with its weights inside, as an exporter writes it."""
     from onnx import numpy_helper
 
-    built = build_bert(weights, shape)
-    model = onnx.load_from_string(built.model)
+    model, named = weightless_model(weights, shape), graph_weights(weights)
     for tensor in model.graph.initializer:
-        if tensor.name in built.weights:
-            tensor.CopyFrom(numpy_helper.from_array(built.weights[tensor.name], tensor.name))
+        if tensor.name in named:
+            tensor.CopyFrom(numpy_helper.from_array(named[tensor.name], tensor.name))
     return model
 
 

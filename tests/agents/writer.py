@@ -1,10 +1,10 @@
-"""A process that fills the cache: `python -m tests.embedders.writer FIRST LAST`. It says a number after each batch."""
+"""A process that fills the cache: `python -m tests.agents.writer FIRST LAST`. It says a number after each batch."""
 
 from __future__ import annotations
 
 import sys
 
-from searchmark.embedders import load_embedder
+from searchmark.agents.vectors import load_embedder
 
 BATCH = 40
 

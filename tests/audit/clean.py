@@ -7,11 +7,10 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 
-from searchmark import Answer, Case, Document, Hit, Judgment, Run, Suite
-from searchmark.audit.subject import Subject
-from searchmark.corpora.corpus import Corpus
+from searchmark import Answer, Case, Corpus, Document, Hit, Judgment, Run, Suite
+from searchmark.audit.check import Subject
+from searchmark.experiments.audit import build_subject
 from searchmark.gates.rules import Rule
-from searchmark.suite_audit import audited
 
 DOCUMENTS, CASES, CATEGORIES, RELEVANT, JUDGED, DEPTH = 1200, 60, 4, 6, 30, 20
 MEASURES = ("nDCG@10", "RR", "P@5")
@@ -33,7 +32,7 @@ class Clean:
         corpus = Corpus.of("catalogue", self.documents)
         suite = Suite.from_cases("clean", self.cases)
         runs = [Run.from_answers(name, answers) for name, answers in self.answers.items()]
-        return replace(audited(suite, corpus, runs, self.measures, rules=self.rules), **more)  # type: ignore[arg-type]  # its fields
+        return replace(build_subject(suite, corpus, runs, self.measures, rules=self.rules), **more)  # type: ignore[arg-type]  # its fields
 
     def with_cases(self, cases: Iterable[Case]) -> Clean:
         return replace(self, cases=tuple(cases))

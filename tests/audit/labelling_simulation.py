@@ -8,9 +8,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from searchmark import Answer, Hit, Run, Suite, judge, score
-from searchmark.audit.next_pairs.planning import plan_judging
-from searchmark.suite_audit import audited
+from searchmark import Answer, Hit, Run, Suite, match_hits, score
+from searchmark.experiments.audit import build_subject
+from searchmark.judgments.next_pairs import plan_judging
 
 CASES, DOCUMENTS, RELEVANT, DEPTH, STEP = 50, 60, 6, 10, 10
 Pair = tuple[str, str]
@@ -33,7 +33,7 @@ class Collection:
 
     def difference(self, more: Sequence[Pair] = ()) -> float:
         suite = self.suite(more)
-        weak, strong = (score(judge(suite, run), [self.measure]).mean(self.measure) for run in self.runs)
+        weak, strong = (score(match_hits(suite, run), [self.measure]).mean(self.measure) for run in self.runs)
         return strong - weak
 
     @property
@@ -44,7 +44,7 @@ class Collection:
 
     def planned(self) -> list[Pair]:
         """The pool as a plan orders it, then what changes nothing."""
-        subject = audited(self.suite(), None, self.runs, [self.measure])
+        subject = build_subject(self.suite(), None, self.runs, [self.measure])
         pairs = [(pair.case, pair.item) for pair in plan_judging(subject, len(self.pool)).pairs]
         return [*pairs, *sorted(set(self.pool) - set(pairs))]
 

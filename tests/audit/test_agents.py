@@ -8,18 +8,12 @@ from dataclasses import replace
 
 import pytest
 
-from searchmark import Answer, Case, Document, Hit, Judgment, Run, Suite
-from searchmark.audit.gold_and_agents.circularity import circularity
-from searchmark.audit.gold_and_agents.model_families import families_of, model_families
-from searchmark.audit.gold_and_agents.named_targets import naming_of, naming_table
-from searchmark.audit.gold_and_agents.pools import judged_table, pool_bias
-from searchmark.audit.gold_and_agents.query_words import query_words
-from searchmark.audit.gold_and_agents.word_bias import copied_queries, words_in_gold, words_table
-from searchmark.audit.subject import Subject
-from searchmark.corpora.corpus import Corpus
-from searchmark.findings import Finding
-from searchmark.records.provenance import AgentIdentity, Provenance
-from searchmark.suite_audit import audit_suite, audited
+from searchmark import Answer, Case, Corpus, Document, Finding, Hit, Judgment, Provenance, Run, Suite, audit_suite
+from searchmark.audit.agents import circularity, families_of, judged_table, model_families, pool_bias
+from searchmark.audit.check import Subject
+from searchmark.audit.words import copied_queries, naming_of, naming_table, query_words, words_in_gold, words_table
+from searchmark.experiments.audit import build_subject
+from searchmark.records.provenance import AgentIdentity
 from tests.audit.clean import clean
 from tests.audit.mutations.agents import answer_of, targets_of
 
@@ -49,7 +43,7 @@ def subject_of(cases: list[Case], **rankings: list[list[str]]) -> Subject:
         Run.from_answers(name, [answer_of(case, ids) for case, ids in zip(cases, of_run, strict=True)])
         for name, of_run in rankings.items()
     ]
-    return audited(Suite.from_cases("suite", cases), None, runs, ["nDCG@10"])
+    return build_subject(Suite.from_cases("suite", cases), None, runs, ["nDCG@10"])
 
 
 def fillers(count: int = 10) -> list[str]:
@@ -137,9 +131,9 @@ def test_targets_in_the_order_of_the_corpus_have_no_order_to_tell() -> None:
     in_file, reversed_file, shuffled = (
         Corpus.of("c", [Document(each, each) for each in ids]) for ids in (DOCUMENTS, DOCUMENTS[::-1], sorted(DOCUMENTS))
     )
-    assert codes(circularity(audited(suite, in_file, [run], ["P@5"]))) == ["answers-equal-gold"]
-    assert codes(circularity(audited(suite, reversed_file, [run], ["P@5"]))) == ["answers-equal-gold"]
-    assert codes(circularity(audited(suite, shuffled, [run], ["P@5"]))) == ["circular-gold"]
+    assert codes(circularity(build_subject(suite, in_file, [run], ["P@5"]))) == ["answers-equal-gold"]
+    assert codes(circularity(build_subject(suite, reversed_file, [run], ["P@5"]))) == ["answers-equal-gold"]
+    assert codes(circularity(build_subject(suite, shuffled, [run], ["P@5"]))) == ["circular-gold"]
 
 
 def test_equal_scores_have_no_order_to_tell() -> None:
@@ -147,7 +141,7 @@ def test_equal_scores_have_no_order_to_tell() -> None:
     answers = [
         Answer(case.id, "ok", tuple(Hit(each, rank, 1.0) for rank, each in enumerate(targets_of(case), 1))) for case in cases
     ]
-    subject = audited(Suite.from_cases("suite", cases), None, [Run.from_answers("ties", answers)], ["P@5"])
+    subject = build_subject(Suite.from_cases("suite", cases), None, [Run.from_answers("ties", answers)], ["P@5"])
     assert codes(circularity(subject)) == ["answers-equal-gold"]
 
 
@@ -248,7 +242,7 @@ def test_the_table_of_names_has_the_mean_of_each_run_in_each_group() -> None:
 
 
 def with_documents(cases: list[Case], documents: list[Document]) -> Subject:
-    return audited(Suite.from_cases("suite", cases), Corpus.of("corpus", documents))
+    return build_subject(Suite.from_cases("suite", cases), Corpus.of("corpus", documents))
 
 
 FAQ = [
@@ -281,7 +275,7 @@ def test_a_question_that_is_the_title_of_its_answer_is_told() -> None:
 def test_the_source_of_a_question_that_is_not_its_answer_is_told_with_its_rank() -> None:
     cases = [Case("c", "How do I change the colour of part 3?", (Judgment("faq4"),))]
     run = Run.from_answers("engine", [Answer("c", "ok", (Hit("faq3", 1, 1.0),))])
-    subject = audited(Suite.from_cases("suite", cases), Corpus.of("corpus", FAQ), [run], ["RR"])
+    subject = build_subject(Suite.from_cases("suite", cases), Corpus.of("corpus", FAQ), [run], ["RR"])
     (found,) = copied_queries(subject)
     assert (found.code, found.cases) == ("query-source-not-relevant", ("c",))
     assert found.message.endswith("such as 'faq3'; first hit in so many of these cases: engine 1")
@@ -337,7 +331,7 @@ def with_metadata(metadata: dict[str, object], agent: str = "bm25", **described:
     suite = Suite.from_cases("suite", [Case("c", "q", (Judgment("a"),))], metadata=metadata)
     provenance = Provenance(agent=AgentIdentity("my:Agent", description=described))
     run = Run.from_answers(agent, [Answer("c", "ok", (Hit("a", 1, 1.0),))], provenance=provenance)
-    return audited(suite, None, [run], ["RR"])
+    return build_subject(suite, None, [run], ["RR"])
 
 
 def test_a_model_inside_the_agent_is_held_against_the_one_that_labelled() -> None:

@@ -13,21 +13,23 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
-from searchmark import Run, Suite, judge, score
-from searchmark.analysis.intervals import mean_intervals
-from searchmark.audit.claims import check_claims, claims_table, read_claims
-from searchmark.audit.claims.evidence import MOST_STEPS, most_lost
+from searchmark import FormatError, Run, Suite, UsageError, match_hits, score
+from searchmark.audit.check import all_kinds
+from searchmark.audit.claim_table import read_claims
+from searchmark.audit.claims import MOST_STEPS, check_claims, claims_table, most_lost
 from searchmark.cli.main import main
-from searchmark.errors import FormatError, UsageError
-from searchmark.findings import claim_kinds
+from searchmark.records.finding import CLAIMS
+from searchmark.scoring.statistics import mean_intervals
 
 MEASURES = ["P@1", "P@3", "P@5", "P@10", "P", "R@1", "R@3", "R@5", "R@10", "R", "F1@1", "F1@5", "F1@10", "F1", "RR@1", "RR@3"]
 MEASURES += ["RR@10", "RR", "Success@1", "Success@3", "Success@5", "Success@10", "Success", "Acc@3", "Acc@10", "AP@10", "AP"]
 MEASURES += ["nDCG@5", "nDCG@10", "RBP", "Bpref", "Rprec"]
 ROUNDINGS = (ROUND_HALF_UP, ROUND_HALF_EVEN, ROUND_DOWN)
+
+CLAIM_CODES = [kind.code for kind in all_kinds().values() if kind.theme == CLAIMS]
 
 # For every code a table that must make it fire.
 IMPOSSIBLE = {
@@ -69,13 +71,13 @@ def message(folder: Path, table: str, code: str) -> str:
     return next(found.message for found in check_claims(read_claims(path)) if found.code == code)
 
 
-@pytest.mark.parametrize("code", [kind.code for kind in claim_kinds.KINDS])
+@pytest.mark.parametrize("code", CLAIM_CODES)
 def test_every_code_fires_on_a_table_that_breaks_its_rule(code: str, tmp_path: Path) -> None:
     assert code in codes(tmp_path, IMPOSSIBLE[code])
 
 
 def test_every_table_has_a_code() -> None:
-    assert IMPOSSIBLE.keys() == {kind.code for kind in claim_kinds.KINDS}
+    assert IMPOSSIBLE.keys() == set(CLAIM_CODES)
 
 
 def rounded(number: float, decimals: int, how: str) -> str:
@@ -93,7 +95,7 @@ def true_means(seed: int, cases: int, documents: int = 12) -> dict[str, float]:
         order = sorted(names, key=lambda name: chance.random() - chance.choice((0, 0.8)) * graded[name])  # called here
         kept = order[: chance.choice((0, 1, 3, 5, 10, 12))]
         answers[case] = {name: float(documents - at) for at, name in enumerate(kept)}
-    return score(judge(Suite.from_grades(grades), Run.from_scores(answers)), MEASURES).means()
+    return score(match_hits(Suite.from_grades(grades), Run.from_scores(answers)), MEASURES).means()
 
 
 def printed_table(means: dict[str, float], n: int, decimals: int, how: str, *, per_cent: bool) -> str:
@@ -102,7 +104,7 @@ def printed_table(means: dict[str, float], n: int, decimals: int, how: str, *, p
     return f"name,n,{','.join(means)}\nrun,{n},{','.join(cells)}\n"
 
 
-@settings(max_examples=30, deadline=None)
+@pytest.mark.slow
 @given(st.integers(0, 10**6), st.integers(1, 40), st.integers(0, 4), st.sampled_from(ROUNDINGS), st.booleans())
 def test_no_table_of_real_rankings_is_flagged(seed: int, cases: int, decimals: int, how: str, per_cent: bool) -> None:
     folder = Path(_FOLDER[0])
@@ -138,7 +140,7 @@ def test_every_small_ranking_keeps_to_the_relations(tmp_path: Path) -> None:
             targets = [f"d{at}" for at, hit in enumerate(hits) if hit] + [f"missed{number}" for number in range(missed)]
             grades[case] = dict.fromkeys(targets, 1) | {f"d{at}": 0 for at, hit in enumerate(hits) if not hit}
             answers[case] = {f"d{at}": float(-at) for at in range(3)}
-        means = score(judge(Suite.from_grades(grades), Run.from_scores(answers)), MEASURES).means()
+        means = score(match_hits(Suite.from_grades(grades), Run.from_scores(answers)), MEASURES).means()
         assert codes(tmp_path, printed_table(means, 2, 3, ROUND_HALF_UP, per_cent=False)) == []
 
 

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from searchmark import Case, Corpus, Document, Judgment, Suite, parse_measure
-from searchmark.audit.gold_alone.judged_cases import without_target
-from searchmark.audit.subject import Subject
-from searchmark.gates.bounds import mean_bound
-from searchmark.suite_audit import audit_suite
+from searchmark import Case, Corpus, Document, Judgment, Suite, audit_suite, mean_bound, parse_measure
+from searchmark.audit.check import Subject
+from searchmark.audit.gold import without_target
 
 CORPUS = Corpus.of("sources", [Document(f"src/f{number}.py", f"text {number}", fields={"kind": "a"}) for number in range(3)])
 EXCLUDED = Case("b", "bar baz", (Judgment("src/*.py", "glob"),), exclude={"kind": "a"})

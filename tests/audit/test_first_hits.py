@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from math import comb
 
-from searchmark.audit.gold_and_agents.first_hits import FEWEST_CASES, WITHIN, gold_within_first_hits
+from searchmark.audit.agents import FEWEST_CASES_WITH_SEVERAL, WITHIN, gold_within_first_hits
 from tests.audit.clean import clean
 from tests.audit.mutations.agents import circular_gold, gold_from_first_hits
 
@@ -26,6 +26,6 @@ def test_circular_gold_is_not_told_twice() -> None:
 
 
 def test_an_honest_agent_that_finds_nine_of_ten_targets_is_told_in_few_suites() -> None:
-    targets = 3 * FEWEST_CASES
+    targets = 3 * FEWEST_CASES_WITH_SEVERAL
     enough = range(round(WITHIN * targets), targets + 1)
     assert sum(comb(targets, n) * 0.9**n * 0.1 ** (targets - n) for n in enough) < 1 / 70

@@ -13,31 +13,42 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from searchmark import Answer, Case, Document, Hit, Judgment, Run, Suite, load_baseline, load_suite
-from searchmark.analysis.comparison import compare
-from searchmark.analysis.decision_presets import PRESETS
-from searchmark.analysis.foresight import GateQuestion, foresee, losable_column
-from searchmark.analysis.scores import Scores
-from searchmark.analysis.wanted_sensitivity import more_cases_to_see
-from searchmark.audit.gate.absent_cases import absent_cases
-from searchmark.audit.gate.blindness import blindness
-from searchmark.audit.gate.chances import OFTEN_PASSED, gate_chances, passed_by_chance, reaches
-from searchmark.audit.gate.decision_holes import decision_holes, holes
-from searchmark.audit.gate.flapping import flapping
-from searchmark.audit.gate.numbers_of_rules import gate_table, sight_table
-from searchmark.audit.gate.pass_share import PassShare
-from searchmark.audit.gate.sight import rule_sights
-from searchmark.audit.subject import Subject
-from searchmark.corpora.corpus import Corpus
-from searchmark.experiments import evaluate_run, gate_run
-from searchmark.findings import rule_kinds
-from searchmark.gates.fixture_baseline import fixture_rules
-from searchmark.gates.reading import rules_of
+from searchmark import (
+    Answer,
+    Case,
+    CompareSettings,
+    Corpus,
+    Document,
+    Evaluation,
+    GateRule,
+    GateSettings,
+    Hit,
+    Judgment,
+    KnownFailure,
+    Pin,
+    Run,
+    Scores,
+    Suite,
+    audit_suite,
+    compare,
+    evaluate_run,
+    load_baseline,
+    load_suite,
+    rules_of,
+)
+from searchmark.audit.check import Subject, all_kinds
+from searchmark.audit.full import CHECKS
+from searchmark.audit.gate import absent_cases, blindness, flapping, rule_sights, sight_table
+from searchmark.audit.gate_chance import OFTEN_PASSED, PassShare, gate_chances, gate_table, passed_by_chance, reaches
+from searchmark.audit.numbers import decision_holes, holes
+from searchmark.config.gates import DecisionRule, DecisionTable
+from searchmark.experiments.audit import build_subject
+from searchmark.formats.suites.fixtures import BaselineCase, BaselineMetrics
+from searchmark.gates.baselines import fixture_rules
 from searchmark.gates.rules import Rule
-from searchmark.options.compare_options import CompareOptions, DecisionRule, DecisionTable
-from searchmark.options.gate_options import GateOptions, GateRule, KnownFailure, Pin
-from searchmark.suite_audit import audit_suite, audited
-from searchmark.suites.baseline_metrics import BaselineCase, BaselineMetrics
+from searchmark.records.finding import GATE
+from searchmark.scoring.decisions import PRESETS
+from searchmark.scoring.power import GateQuestion, foresee, losable_column, more_cases_to_see
 from tests.audit.clean import clean
 from tests.audit.mutations.gates import asked_twice, with_gates
 from tests.conftest import ROOT
@@ -70,7 +81,7 @@ def _documents(size: int, case: int) -> tuple[Document, ...]:
 
 
 def gates(**given: object) -> list[Rule]:
-    return rules_of(GateOptions(**given))  # type: ignore[arg-type]  # as in a config
+    return rules_of(GateSettings(**given))  # type: ignore[arg-type]  # as in a config
 
 
 def counted(suite: Suite, rules: list[Rule]) -> Fraction:
@@ -88,7 +99,7 @@ def passes(suite: Suite, rules: list[Rule], rankings: Sequence[Sequence[str]]) -
         Answer(case, "ok", tuple(Hit(each, rank) for rank, each in enumerate(ids, 1)))
         for case, ids in zip(suite.table.ids, rankings, strict=True)
     ]
-    _, gate = gate_run(suite, [Run.from_answers("agent", answers)], rules, ["RR"])
+    _, gate = Evaluation(suite, ["RR"], rules=rules).gate([Run.from_answers("agent", answers)])
     assert gate is not None
     return gate.verdict == "passed"
 
@@ -102,6 +113,7 @@ class TestSharesOfRankings:
         assert found.all is not None
         assert (found.all.share, found.all.interval) == (pytest.approx(0.5 * 50 / 120), None)
 
+    @pytest.mark.slow
     @pytest.mark.parametrize(
         ("ranking", "relevant", "k", "metrics", "share"),
         [
@@ -121,6 +133,7 @@ class TestSharesOfRankings:
         assert (found.count, found.of) == share
         assert counted(suite, rules) == Fraction(*share)
 
+    @pytest.mark.slow
     @pytest.mark.parametrize(
         "rules",
         [
@@ -252,6 +265,7 @@ class TestLosses:
         question = GateQuestion("no-evidence-of-harm", min_effect=0.05)
         assert more_cases_to_see(losable_column(small_suite(3, 3), "RR", question, None, None), question, 0.05) is None
 
+    @pytest.mark.slow
     def test_a_wanted_loss_is_told_with_what_it_takes(self) -> None:
         rules = (*self.COMPARING, GateRule(measure="RR", against="baseline", policy="non-inferior", margin=0.1))
         subject = with_gates(clean(), rules=rules, thresholds={"P@5": 0.2}).subject(foresight=0.02)
@@ -290,6 +304,7 @@ class TestLosses:
         assert found.can_lose is not None
         assert found.can_lose <= 50
 
+    @pytest.mark.slow
     def test_the_tables_have_a_row_for_every_rule(self) -> None:
         subject = with_gates(clean(), rules=self.COMPARING, thresholds={"P@5": 0.2}).subject()
         table, sights = gate_table(subject), sight_table(subject)
@@ -326,7 +341,7 @@ def _share_seen(subject: Subject, loss: float, repeat: bool, builds: int = 250) 
         )
         values = one.values.copy()
         values[:, column] += noise * generator.choice([-1, 1], len(noise)) - lost
-        (pair,) = compare([one, Scores(two.judged, two.measures, values)], (), CompareOptions(primary="nDCG@10"))
+        (pair,) = compare([one, Scores(two.matched, two.measures, values)], (), CompareSettings(primary="nDCG@10"))
         seen += pair.differences[column].verdict == "REGRESSED"
     return seen / builds
 
@@ -341,6 +356,7 @@ class TestNoise:
         rules = [(GateRule(measure="nDCG@10", against="baseline", policy="non-inferior", margin=margin),) for margin in (0.01, 0.2)]
         assert [len(flapping(asked_twice(clean(), rules=each))) for each in rules] == [1, 0]
 
+    @pytest.mark.slow
     def test_one_agent_that_answers_the_same_twice_has_no_noise(self) -> None:
         comparing = (GateRule(measure="nDCG@10", against="baseline"),)
         same, noisy = (asked_twice(clean(), noisy=each, rules=comparing) for each in (False, True))
@@ -406,6 +422,7 @@ class TestAbsentCases:
         ]
 
 
+@pytest.mark.slow
 def test_an_audit_without_a_run_says_of_rules_what_a_report_says() -> None:
     made = with_gates(clean(), thresholds={"P@10": 0.85, "RR": 0.0}, pins=(Pin("c00", must_contain="nowhere"),))
     subject = made.subject()
@@ -420,7 +437,8 @@ def test_an_audit_without_a_run_says_of_rules_what_a_report_says() -> None:
 
 def test_what_rules_say_of_a_run_is_not_said_by_an_audit() -> None:
     """They are said where a gate is checked; every one of them is tried with the rules that make them."""
-    assert {kind.code for kind in rule_kinds.KINDS} == {
+    of_gates = {kind.code for kind in all_kinds().values() if kind.theme == GATE}
+    assert of_gates - {code for check in CHECKS for code in check.codes} == {
         "warning-level", "baseline-of-another-model", "baseline-left-behind", "small-losses-unseen",
     }  # fmt: skip
 
@@ -428,6 +446,6 @@ def test_what_rules_say_of_a_run_is_not_said_by_an_audit() -> None:
 def test_measures_of_rules_are_scored_beside_those_of_the_suite() -> None:
     made = with_gates(clean(), thresholds={"R@7": 0.1})
     runs = [Run.from_answers("strong", made.answers["strong"])]
-    (scores,) = audited(made.subject().suite, None, runs, rules=made.rules).scores.values()
+    (scores,) = build_subject(made.subject().suite, None, runs, rules=made.rules).scores.values()
     assert "R@7" in scores.names
     assert "nDCG@10" in scores.names

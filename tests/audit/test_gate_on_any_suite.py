@@ -6,17 +6,25 @@ from pathlib import Path
 
 import pytest
 
-from searchmark import Case, Document, Judgment, Suite, load_baseline
-from searchmark.audit.gate.chances import gate_chances
-from searchmark.audit.result import Audit, AuditTable
-from searchmark.audit.subject import Subject
+from searchmark import (
+    Case,
+    Corpus,
+    Document,
+    GateRule,
+    GateSettings,
+    Judgment,
+    KnownFailure,
+    Pin,
+    Suite,
+    audit_suite,
+    load_baseline,
+    rules_of,
+)
+from searchmark.audit.check import Audit, AuditTable, Subject
+from searchmark.audit.gate_chance import gate_chances
 from searchmark.cli.main import main
-from searchmark.corpora.corpus import Corpus
-from searchmark.gates.presets import PRESETS
-from searchmark.gates.reading import rules_of
-from searchmark.options.gate_options import GateOptions, GateRule, KnownFailure, Pin
-from searchmark.reports.audit_layout import audit_text
-from searchmark.suite_audit import audit_suite
+from searchmark.gates.section import PRESETS
+from searchmark.reports.audit import audit_text
 from tests.conftest import ROOT
 
 QUICKSTART = ROOT / "examples" / "quickstart"
@@ -36,16 +44,17 @@ KINDS = {
     "fixture": Case("odd", "q", ORDER, documents=tuple(DOCUMENTS[:3])),
     "fixture without target": Case("odd", "q", (Judgment("elsewhere"),), documents=tuple(DOCUMENTS[:3])),
 }
-EVERY_RULE = GateOptions(
+EVERY_RULE = GateSettings(
     thresholds={"nDCG@10": 0.5, "P@1": 0.9},
     rules=(GateRule(measure="RR", against="baseline"), GateRule(own_k="mrr", at_least=0.5)),
     each_case={"RR@5": 0.5},
     pins=(Pin("odd", must_contain="docs/a.md", k=3), Pin("odd", before=("docs/a.md", "docs/b.md"))),
     known_failures=(KnownFailure("odd"),),
 )
-GATES = {**{name: GateOptions(preset=name) for name in PRESETS}, "every rule": EVERY_RULE}
+GATES = {**{name: GateSettings(preset=name) for name in PRESETS}, "every rule": EVERY_RULE}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("gate", GATES)
 @pytest.mark.parametrize("kind", KINDS)
 def test_every_gate_is_audited_with_every_kind_of_case(kind: str, gate: str) -> None:
@@ -55,13 +64,14 @@ def test_every_gate_is_audited_with_every_kind_of_case(kind: str, gate: str) -> 
 
 
 def test_a_case_that_no_document_meets_has_one_ranking_and_changes_no_share() -> None:
-    rules = rules_of(GateOptions(thresholds={"P@1": 1.0}))
+    rules = rules_of(GateSettings(thresholds={"P@1": 1.0}))
     suite = Suite.from_cases("any", [FOUND, KINDS["unanswerable"]])
     found = gate_chances(Subject(suite, CORPUS.survey, rules=rules)).all
     assert found is not None
     assert found.share == pytest.approx(1 / 8)  # 'found' alone has a value: its target is first in one of eight rankings
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("config", sorted((ROOT / "examples").glob("*/searchmark.yaml")), ids=lambda path: path.parent.name)
 def test_the_configs_of_the_examples_are_audited(config: Path, capsys: pytest.CaptureFixture[str]) -> None:
     files = [str(QUICKSTART / "suite.yaml"), "--corpus", str(QUICKSTART / "corpus.jsonl"), "--config", str(config)]

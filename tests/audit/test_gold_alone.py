@@ -6,21 +6,19 @@ from dataclasses import replace
 
 import pytest
 
-from searchmark import Answer, Case, Document, Hit, Judgment, Run, Suite
-from searchmark.audit.auditing import CHECKS
-from searchmark.audit.gold_alone.near_queries import near_duplicate_queries
-from searchmark.audit.gold_alone.shingles import NearCopies, shingles, similarity
-from searchmark.audit.short_form import short_audit
-from searchmark.audit.subject import Subject
-from searchmark.corpora.corpus import Corpus
-from searchmark.experiments import evaluate_run
-from searchmark.findings import Finding, gold_kinds
-from searchmark.options.compare_options import DecisionRule, DecisionTable
-from searchmark.records import AgentIdentity, Defaults, Provenance
-from searchmark.reports.outcome import outcome_of
-from searchmark.suite_audit import audited
+from searchmark import Answer, Case, Corpus, Defaults, Document, Finding, Hit, Judgment, Provenance, Run, Suite, evaluate_run
+from searchmark.audit.check import Subject
+from searchmark.audit.documents import NearCopies, shingles, similarity
+from searchmark.audit.full import CHECKS
+from searchmark.audit.gold import near_duplicate_queries
+from searchmark.audit.quick import short_audit
+from searchmark.config.gates import DecisionRule, DecisionTable
+from searchmark.experiments.audit import build_subject
+from searchmark.records.finding import GOLD
+from searchmark.records.provenance import AgentIdentity
+from searchmark.reports.report import outcome_of
 
-OF_GOLD = [check for check in CHECKS if {kind.code for kind in gold_kinds.KINDS}.intersection(check.codes)]
+OF_GOLD = [check for check in CHECKS if check.theme == GOLD]
 
 
 def case(number: int, query: str | None = None, *judgments: Judgment, **more: object) -> Case:
@@ -38,7 +36,7 @@ def found_in(suite: Suite, **more: object) -> dict[str, Finding]:
 
 
 def with_corpus(suite: Suite, **texts: str) -> dict[str, Finding]:
-    subject = audited(suite, Corpus.of("c", [Document(name, text) for name, text in texts.items()]))
+    subject = build_subject(suite, Corpus.of("c", [Document(name, text) for name, text in texts.items()]))
     return {found.code: found for check in OF_GOLD for found in check.look(subject)}
 
 
@@ -189,7 +187,7 @@ class TestHollowCases:
     def test_it_is_said_once_beside_a_run(self) -> None:
         suite = suite_of(Case("bare", "a"), case(1, None, Judgment("x", grade=0)), case(2))
         run = Run.from_answers("agent", [Answer(each, "ok", (Hit("x", 1),)) for each in suite.table.ids])
-        codes = [found.code for found in short_audit(audited(suite, runs=[run]))]
+        codes = [found.code for found in short_audit(build_subject(suite, runs=[run]))]
         assert (codes.count("cases-without-judgments"), codes.count("cases-without-target")) == (1, 1)
 
 
@@ -368,7 +366,7 @@ class TestModels:
         agent = None if description is None else AgentIdentity("agent", description=description)
         run = Run.from_answers("agent", [Answer("c0", "ok", (Hit("x", 1, 0.7),))], provenance=Provenance(agent=agent))
         suite = suite_of(case(0, None, Judgment("x", score_range=ranges)), case(1), model=model)  # type: ignore[arg-type]  # ranges
-        found = short_audit(audited(suite, runs=[run]))
+        found = short_audit(build_subject(suite, runs=[run]))
         return [each.message for each in found if each.code == "ranges-of-another-model"]
 
     def test_another_model(self) -> None:

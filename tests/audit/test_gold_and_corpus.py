@@ -12,17 +12,30 @@ from typing import Any
 
 import pytest
 
-from searchmark import Answer, Case, Document, Hit, Judgment, Run, Suite, load_suite
-from searchmark.audit.auditing import CHECKS, full_audit
-from searchmark.audit.gold_and_corpus.marks import deprecation
-from searchmark.audit.gold_and_corpus.own_queries import judgments_of_other_queries
-from searchmark.audit.subject import Subject
-from searchmark.corpora.corpus import Corpus, corpus_of, load_corpus
-from searchmark.experiments import evaluate_run
-from searchmark.findings import Finding, corpus_kinds, spoils
-from searchmark.judging.near_ids import NearIds
-from searchmark.records import Defaults
-from searchmark.suite_audit import audit_suite, audited
+from searchmark import (
+    Answer,
+    Case,
+    Corpus,
+    Defaults,
+    Document,
+    Finding,
+    Hit,
+    Judgment,
+    Run,
+    Suite,
+    audit_suite,
+    evaluate_run,
+    load_corpus,
+    load_suite,
+)
+from searchmark.audit.check import Subject, all_kinds, spoils
+from searchmark.audit.documents import deprecation
+from searchmark.audit.full import CHECKS, full_audit
+from searchmark.audit.shifts import judgments_of_other_queries
+from searchmark.experiments.audit import build_subject
+from searchmark.formats.corpora.corpus import corpus_of
+from searchmark.records.finding import CORPUS
+from searchmark.scoring.targets import NearIds
 from tests.audit.clean import clean
 
 TEXT = "a text that is long enough to be told from others, number {}"
@@ -34,12 +47,12 @@ def documents(*ids: str) -> list[Document]:
 
 def subject(judgments: Iterable[Judgment], found: Sequence[Document], *, ignore_case: bool = False, **case: Any) -> Subject:
     suite = Suite.from_cases("s", [Case("c", "a query", tuple(judgments), **case)], defaults=Defaults(ignore_case=ignore_case))
-    return audited(suite, Corpus.of("corpus", found))
+    return build_subject(suite, Corpus.of("corpus", found))
 
 
 def said(audited_subject: Subject) -> dict[str, Finding]:
     """What the checks of gold against its corpus say, by code."""
-    known = {kind.code for kind in corpus_kinds.KINDS}
+    known = {kind.code for kind in all_kinds().values() if kind.theme == CORPUS}
     found = [each for check in CHECKS if known.intersection(check.codes) for each in check.look(audited_subject)]
     return {each.code: each for each in found if each.code in known}
 
@@ -322,7 +335,9 @@ def rotated(steps: int, count: int = 60) -> Subject:
 def runs_alone(steps: int, names: Sequence[str]) -> Subject:
     whole = clean()
     cases = [replace(case, judgments=whole.cases[(row + steps) % 60].judgments) for row, case in enumerate(whole.cases)]
-    return audited(Suite.from_cases("s", cases), None, [Run.from_answers(name, whole.answers[name]) for name in names], ["RR"])
+    return build_subject(
+        Suite.from_cases("s", cases), None, [Run.from_answers(name, whole.answers[name]) for name in names], ["RR"]
+    )
 
 
 def codes_of(found: Subject) -> list[str]:
@@ -420,7 +435,7 @@ class TestOwnFiles:
     def test_a_page_with_some_of_the_queries_is_a_page(self) -> None:
         cases = [Case(f"c{row}", f"how to do thing {row}", (Judgment("faq"),)) for row in range(10)]
         found = [Document("faq", "how to do thing 1? how to do thing 2?"), Document("b", "other")]
-        assert said(audited(Suite.from_cases("s", cases), Corpus.of("x", found))).keys() <= {"duplicated-targets"}
+        assert said(build_subject(Suite.from_cases("s", cases), Corpus.of("x", found))).keys() <= {"duplicated-targets"}
 
     def test_build_outputs_count_only_where_git_ignores_them(self, tmp_path: Path) -> None:
         project = self.project(tmp_path)

@@ -4,11 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from searchmark import Case, Document, Judgment, Run, Suite
-from searchmark.corpora.corpus import Corpus
-from searchmark.experiments import evaluate_run
-from searchmark.findings import Finding
-from searchmark.reports.outcome import outcome_of
+from searchmark import Case, Corpus, Document, Finding, Judgment, Run, Suite, evaluate_run
+from searchmark.reports.report import outcome_of
 from tests.audit.clean import clean
 from tests.audit.mutations.runs import asked_about
 

@@ -11,13 +11,27 @@ from pathlib import Path
 
 import pytest
 
-from searchmark import Answer, Case, CompareOptions, Corpus, Document, Hit, Judgment, Run, Suite, audit_suite
-from searchmark.audit.claims import check_claims, read_claims
-from searchmark.findings import Finding
-from searchmark.gates.reading import rules_of
-from searchmark.options.compare_options import DecisionRule, DecisionTable
-from searchmark.options.gate_options import GateOptions
-from searchmark.records import AgentIdentity, Provenance, Status
+from searchmark import (
+    Answer,
+    Case,
+    CompareSettings,
+    Corpus,
+    Document,
+    Finding,
+    GateSettings,
+    Hit,
+    Judgment,
+    Provenance,
+    Run,
+    Suite,
+    audit_suite,
+    rules_of,
+)
+from searchmark.audit.claim_table import read_claims
+from searchmark.audit.claims import check_claims
+from searchmark.config.gates import DecisionRule, DecisionTable
+from searchmark.records.answers import Status
+from searchmark.records.provenance import AgentIdentity
 
 DOCUMENTS = [f"d{37 * number % 200:03}" for number in range(200)]  # each once, in no order that a tie would give
 CORPUS = Corpus.of("catalogue", [Document(each, f"text of {each}") for each in sorted(DOCUMENTS)])
@@ -52,7 +66,7 @@ def codes(findings: Iterable[Finding]) -> set[str]:
 def audited(
     suite: Suite, runs: Sequence[Run] = (), measures: Sequence[str] = (), gates: Mapping[str, object] | None = None
 ) -> set[str]:
-    rules = rules_of(GateOptions(**(gates or {})))  # type: ignore[arg-type]  # as in a config
+    rules = rules_of(GateSettings(**(gates or {})))  # type: ignore[arg-type]  # as in a config
     return codes(audit_suite(suite, CORPUS, runs, measures, rules=rules).findings)
 
 
@@ -122,7 +136,7 @@ def _backwards(documents: int) -> Run:
 )
 def test_gates_that_a_good_part_of_all_rankings_passes(documents: int, threshold: float, passing: str) -> None:
     """The shares are those of published fixtures; the thresholds are chosen so that these fixtures have them."""
-    rules = rules_of(GateOptions(thresholds={f"nDCG@{documents}": threshold}))
+    rules = rules_of(GateSettings(thresholds={f"nDCG@{documents}": threshold}))
     findings = audit_suite(_fixture(documents), rules=rules).findings
     assert [passing in each.message for each in findings if each.code == "gate-passed-by-chance"] == [True]
 
@@ -177,4 +191,4 @@ def test_targets_that_are_gone_at_head() -> None:
 def test_a_table_of_decisions_with_a_hole() -> None:
     """More than 10 % is adopted and less than 5 % is rejected: no rule says what 7 % means."""
     table = DecisionTable("after", "before", (DecisionRule("adopt", above=0.10), DecisionRule("reject", below=0.05)), "nDCG@10")
-    assert "decision-hole" in codes(audit_suite(suite_of([2] * 30), options=CompareOptions(decisions=(table,))).findings)
+    assert "decision-hole" in codes(audit_suite(suite_of([2] * 30), options=CompareSettings(decisions=(table,))).findings)

@@ -9,15 +9,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from searchmark import Case, Document, Judgment, Run, Suite, judge, load_suite, save_suite, score
-from searchmark.audit.gold_and_agents.pools import judged_table, pool_bias
-from searchmark.audit.next_pairs.planning import plan_judging, plan_tables
-from searchmark.audit.result import JudgingPlan
-from searchmark.audit.subject import Subject
+from searchmark import Case, Corpus, Document, Judgment, Run, Suite, UsageError, load_suite, match_hits, save_suite, score
+from searchmark.audit.agents import judged_table, pool_bias
+from searchmark.audit.check import JudgingPlan, Subject
 from searchmark.cli.main import main
-from searchmark.corpora.corpus import Corpus
-from searchmark.errors import UsageError
-from searchmark.suite_audit import audited
+from searchmark.experiments.audit import build_subject
+from searchmark.judgments.next_pairs import plan_judging, plan_tables
 from tests.audit.labelling_simulation import collection, in_random_order
 
 QUERIES = {"q1": "red shoes", "q2": "blue coat"}
@@ -40,7 +37,7 @@ B = run("b", q1="known wrong new", q2="known wrong other")
 
 def subject(*runs: Run, measure: str = "nDCG@10", suite: Suite | None = None) -> Subject:
     corpus = Corpus.of("shop", [Document(item, f"text of {item}", title=item) for item in ("known", "wrong", "new", "other")])
-    return audited(suite or small_suite(), corpus, runs, [measure])
+    return build_subject(suite or small_suite(), corpus, runs, [measure])
 
 
 def listed(plan: JudgingPlan) -> list[tuple[str, str]]:
@@ -57,7 +54,7 @@ def test_the_stated_change_is_what_the_measure_becomes_once_the_pair_is_judged(m
     (pair,) = plan.pairs
     first, second = small_suite().cases
     judged = Suite.from_cases("shop", [Case("q1", "", (*first.judgments, Judgment("new", "id", 1))), second])
-    means = [score(judge(judged, {"a": A, "b": B}[name]), [measure]).mean(measure) for name in plan.runs]
+    means = [score(match_hits(judged, {"a": A, "b": B}[name]), [measure]).mean(measure) for name in plan.runs]
     assert pair.effect == pytest.approx(means[1] - means[0] - plan.difference)
 
 
@@ -66,9 +63,10 @@ def test_the_limits_are_those_of_all_pairs_in_favour_of_one_run() -> None:
     assert (plan.difference, sorted((plan.least, plan.most))) == (pytest.approx(0.5), [0.0, 0.5])
 
 
+@pytest.mark.slow
 def test_pairs_are_listed_by_what_they_are_expected_to_change_and_the_order_is_always_the_same() -> None:
     some = collection(1)
-    plans = [plan_judging(audited(some.suite(), None, some.runs, ["nDCG@10"]), 30) for _ in range(2)]
+    plans = [plan_judging(build_subject(some.suite(), None, some.runs, ["nDCG@10"]), 30) for _ in range(2)]
     expected = np.array([pair.chance * abs(pair.effect) for pair in plans[0].pairs])
     assert (np.diff(expected) <= 1e-9).all()
     assert listed(plans[0]) == listed(plans[1])
@@ -76,14 +74,14 @@ def test_pairs_are_listed_by_what_they_are_expected_to_change_and_the_order_is_a
 
 def test_what_is_relevant_more_often_where_it_is_judged_is_more_likely_to_be() -> None:
     some = collection(2, share=0.6)
-    pairs = plan_judging(audited(some.suite(), None, some.runs, ["nDCG@10"]), 500).pairs
+    pairs = plan_judging(build_subject(some.suite(), None, some.runs, ["nDCG@10"]), 500).pairs
     both, alone = ([pair.chance for pair in pairs if (None in pair.ranks) == single] for single in (False, True))
     assert np.mean(both) > np.mean(alone)
 
 
 def test_no_pair_is_listed_where_all_is_judged() -> None:
     some = collection(3, share=1.0)
-    plan = plan_judging(audited(some.suite(), None, some.runs, ["nDCG@10"]), 20)
+    plan = plan_judging(build_subject(some.suite(), None, some.runs, ["nDCG@10"]), 20)
     assert (plan.open, plan.pairs, plan.turns, plan.least) == (0, (), 0, plan.difference)
     assert plan_tables(plan)[0].title.startswith("Comparison that is already settled (no unjudged pair changes it): ")
 
@@ -108,7 +106,7 @@ def test_named_runs_are_shown_in_the_order_in_which_they_are_named() -> None:
 
 def test_what_is_expected_lies_between_what_is_possible() -> None:
     some = collection(0, 0.4)
-    plan = plan_judging(audited(some.suite(), None, some.runs, ["nDCG@10"]), 1)
+    plan = plan_judging(build_subject(some.suite(), None, some.runs, ["nDCG@10"]), 1)
     assert plan.expected is not None
     assert plan.least <= plan.expected <= plan.most
 
@@ -118,7 +116,7 @@ def test_the_sign_turns_about_as_often_as_the_plan_says() -> None:
     turned, said = [], []
     for seed in range(40):
         some = collection(seed, 0.4, "P@5")
-        plan = plan_judging(audited(some.suite(), None, some.runs, ["P@5"]), 1)
+        plan = plan_judging(build_subject(some.suite(), None, some.runs, ["P@5"]), 1)
         turned.append(some.difference() * some.difference(some.pool) <= 0)
         said.append(plan.turns or 0.0)
     assert abs(np.mean(turned) - np.mean(said)) < 0.15
@@ -145,14 +143,14 @@ def few_runs() -> tuple[Run, Run]:
 
 
 def test_nothing_is_expected_of_unjudged_documents_where_no_pool_was_judged() -> None:
-    plans = [plan_judging(audited(few_judged(chosen=chosen), None, few_runs(), ["RR"]), 1) for chosen in (False, True)]
+    plans = [plan_judging(build_subject(few_judged(chosen=chosen), None, few_runs(), ["RR"]), 1) for chosen in (False, True)]
     assert [plan.expected is None for plan in plans] == [False, True]
     assert [plan.turns is None for plan in plans] == [False, True]
     assert [plan.settled for plan in plans] == [None, None]
 
 
 def test_judgments_that_were_chosen_are_no_pool() -> None:
-    found = [audited(few_judged(chosen=chosen), None, few_runs(), ["RR"]) for chosen in (False, True)]
+    found = [build_subject(few_judged(chosen=chosen), None, few_runs(), ["RR"]) for chosen in (False, True)]
     assert [judged_table(each) is None for each in found] == [False, True]
     assert [any(each.code == "hardly-judged" for each in pool_bias(subject)) for subject in found] == [False, False]
 
@@ -160,7 +158,7 @@ def test_judgments_that_were_chosen_are_no_pool() -> None:
 def test_hits_are_not_taken_to_be_like_those_that_were_chosen() -> None:
     cases = [Case(f"c{row}", "q", (Judgment("wrong", "id", 0), Judgment("new", "id", 1))) for row in range(12)]
     suite = Suite.from_cases("shop", cases, metadata={"chosen_judgments": {case.id: ["new"] for case in cases}})
-    table = judged_table(audited(suite, None, few_runs()[:1], ["RR"]))
+    table = judged_table(build_subject(suite, None, few_runs()[:1], ["RR"]))
     assert table is not None
     assert table.rows[0][1:] == (pytest.approx(2 / 3), pytest.approx(1 / 3), pytest.approx(1 / 3))
 
@@ -325,6 +323,7 @@ def test_grades_that_contradict_the_suite_are_refused_and_named(capsys: pytest.C
     assert not Path("again.jsonl").exists()
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("shop")
 @pytest.mark.parametrize(
     ("old", "new", "reason"),

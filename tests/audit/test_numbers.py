@@ -8,23 +8,41 @@ from itertools import combinations, permutations
 import numpy as np
 import pytest
 
-from searchmark import Answer, Case, Document, Hit, Judgment, Run, Suite
-from searchmark.analysis.pools import Pool
-from searchmark.analysis.scores import score
-from searchmark.audit.numbers.alike import about_constant, about_identical, form_of
-from searchmark.audit.numbers.bounds import bounds_table
-from searchmark.audit.numbers.limits import about_limits, about_runs_in_limits, measures_table
-from searchmark.audit.numbers.ranks import RankedRuns, about_ranks
-from searchmark.audit.numbers.ties import tied_run
-from searchmark.audit.subject import Subject
-from searchmark.corpora.corpus import Corpus
-from searchmark.gates.reading import rules_of
-from searchmark.judging.judge import judge
-from searchmark.measures.formulas import Floats
-from searchmark.measures.grammar import Measure, parse_measure
-from searchmark.options.gate_options import GateOptions, GateRule
-from searchmark.records.provenance import AgentIdentity, Provenance
-from searchmark.suite_audit import audited
+from searchmark import (
+    Answer,
+    Case,
+    Corpus,
+    Document,
+    GateRule,
+    GateSettings,
+    Hit,
+    Judgment,
+    Provenance,
+    Run,
+    Suite,
+    match_hits,
+    parse_measure,
+    rules_of,
+    score,
+)
+from searchmark.audit.check import Subject
+from searchmark.audit.numbers import (
+    RankedRuns,
+    about_constant,
+    about_identical,
+    about_limits,
+    about_ranks,
+    about_runs_in_limits,
+    bounds_table,
+    form_of,
+    measures_table,
+    ties_of_run,
+)
+from searchmark.experiments.audit import build_subject
+from searchmark.measures.grammar import Measure
+from searchmark.records.columns import Floats
+from searchmark.records.provenance import AgentIdentity
+from searchmark.scoring.limits import pool_of
 
 IDS = tuple("abcdef")
 CORPUS = Corpus.of("c", [Document(each, each) for each in IDS])
@@ -76,24 +94,23 @@ def suite_of(name: str) -> Suite:
     return Suite.from_grades({f"q{n}": grades for n, grades in enumerate(SUITES[name])})
 
 
-def values(suite: Suite, order: tuple[str, ...]) -> Floats:
-    run = Run.from_answers(
-        "run", [Answer(case, "ok", tuple(Hit(each, n) for n, each in enumerate(order, 1))) for case in suite.table.ids]
-    )
-    found: Floats = score(judge(suite, run, IDS), NAMES).values
+def values(name: str, orders: list[tuple[str, ...]]) -> Floats:
+    """What every measure is worth in every case with every ranking, scored as one run."""
+    cases = {f"q{n}-{m}": (grades, order) for n, grades in enumerate(SUITES[name]) for m, order in enumerate(orders)}
+    suite = Suite.from_grades({case: grades for case, (grades, _) in cases.items()})
+    answers = [Answer(case, "ok", tuple(Hit(each, n) for n, each in enumerate(order, 1))) for case, (_, order) in cases.items()]
+    found: Floats = score(match_hits(suite, Run.from_answers("run", answers), IDS), NAMES).values
     return found
 
 
 @pytest.mark.parametrize("name", SUITES)
 def test_measures_with_the_same_form_are_equal_for_all_rankings_and_no_others_are(name: str) -> None:
     suite = suite_of(name)
-    tables = np.array([values(suite, order) for order in [*[*permutations(IDS)][::31], *permutations(IDS, 2)]])
-    forms = [form_of(each, Pool.of(suite, frozenset(IDS))) for each in map(parse_measure, NAMES) if isinstance(each, Measure)]
+    table = values(name, [*[*permutations(IDS)][::31], *permutations(IDS, 2)])
+    forms = [form_of(each, pool_of(suite, frozenset(IDS))) for each in map(parse_measure, NAMES) if isinstance(each, Measure)]
     same = {(NAMES[i], NAMES[j]) for i, j in combinations(range(len(NAMES)), 2) if np.array_equal(forms[i], forms[j])}
     equal = {
-        (NAMES[i], NAMES[j])
-        for i, j in combinations(range(len(NAMES)), 2)
-        if np.allclose(tables[:, :, i], tables[:, :, j], atol=1e-12)
+        (NAMES[i], NAMES[j]) for i, j in combinations(range(len(NAMES)), 2) if np.allclose(table[:, i], table[:, j], atol=1e-12)
     }
     assert same == equal
 
@@ -105,7 +122,7 @@ def subject_of(suite: Suite, measures: tuple[str, ...], corpus: Corpus | None = 
         )
         for name, cases in answers.items()
     ]
-    return audited(suite, corpus, runs, measures)
+    return build_subject(suite, corpus, runs, measures)
 
 
 def test_the_reason_of_equal_measures_is_said() -> None:
@@ -154,7 +171,7 @@ def test_unanswerable_cases_and_those_without_targets_do_not_stop_the_numbers() 
 
 def test_segments_that_rules_are_about_are_in_the_table() -> None:
     cases = [Case(f"q{n}", "q", (Judgment("a"),), category="one" if n else "other") for n in range(3)]
-    rules = rules_of(GateOptions(rules=(GateRule(measure="P@2", at_least=0.1, where={"category": "one"}),)))
+    rules = rules_of(GateSettings(rules=(GateRule(measure="P@2", at_least=0.1, where={"category": "one"}),)))
     table = measures_table(replace(subject_of(Suite.from_cases("s", cases), ("P@2",), run={"q0": "a"}), rules=rules))
     assert table is not None
     assert [row[:3] for row in table.rows] == [("P@2", "all", 0.5), ("P@2", "category one", 0.5)]
@@ -168,7 +185,7 @@ def test_runs_named_like_a_column_keep_their_own() -> None:
 
 def tied(scores: dict[str, float], grades: dict[str, int], *measures: str) -> list[tuple[float, float, float]]:
     suite = Suite.from_grades({"q": grades})
-    found = tied_run(score(judge(suite, Run.from_scores({"q": scores})), measures))
+    found = ties_of_run(score(match_hits(suite, Run.from_scores({"q": scores})), measures))
     return [] if found is None else [(each.worst, each.mean, each.best) for each in found.ranges]
 
 
@@ -176,7 +193,7 @@ def test_ties_range_over_all_orders_of_equal_scores() -> None:
     scores = {"a": 1.0, "b": 1.0, "c": 1.0, "d": 0.5, "e": 0.5}
     (ranks, gains) = tied(scores, {"a": 2, "b": 1, "d": 2, "c": 0}, "RR", "nDCG@2")
     every = [
-        score(judge(Suite.from_grades({"q": {"a": 2, "b": 1, "d": 2, "c": 0}}), Run.from_answers("run", [_answer((*one, *other))])), ["RR", "nDCG@2"])
+        score(match_hits(Suite.from_grades({"q": {"a": 2, "b": 1, "d": 2, "c": 0}}), Run.from_answers("run", [_answer((*one, *other))])), ["RR", "nDCG@2"])
         for one in permutations("abc") for other in permutations("de")
     ]  # fmt: skip
     table = np.array([each.values[0] for each in every])
@@ -195,8 +212,8 @@ def test_different_scores_and_ties_of_equal_grades_leave_nothing_open() -> None:
 
 def test_a_list_with_one_score_for_all_has_the_order_that_it_came_in() -> None:
     hits = tuple(Hit(each, rank, 1.0) for rank, each in enumerate("ba", 1))
-    scores = score(judge(Suite.from_grades({"q": {"a": 1}}), Run.from_answers("run", [Answer("q", "ok", hits)])), ["RR"])
-    assert tied_run(scores) is None
+    scores = score(match_hits(Suite.from_grades({"q": {"a": 1}}), Run.from_answers("run", [Answer("q", "ok", hits)])), ["RR"])
+    assert ties_of_run(scores) is None
 
 
 def test_runs_share_a_letter_as_long_as_none_of_them_differs_for_sure() -> None:
@@ -211,13 +228,18 @@ def many(count: int, category: str | None = None) -> list[Case]:
 
 
 def test_low_attainable_means_are_told_of_measures_in_question_only() -> None:
-    suite, rules = Suite.from_cases("s", many(3)), rules_of(GateOptions(rules=(GateRule(measure="P@5", at_least=0.1),)))
+    suite, rules = Suite.from_cases("s", many(3)), rules_of(GateSettings(rules=(GateRule(measure="P@5", at_least=0.1),)))
     run = Run.from_answers("x", [Answer(case.id, "ok", (Hit("a", 1),)) for case in suite.cases])
-    usual = audited(suite, CORPUS, [run])
+    usual = build_subject(suite, CORPUS, [run])
     assert "P@5" in [each.name for each in usual.measures]
     codes = [
         [each.code for each in about_limits(found) if each.code == "low-attainable"]
-        for found in (usual, audited(suite, CORPUS, [run], ["P@5"]), audited(suite, CORPUS, [run], rules=rules), audited(suite))
+        for found in (
+            usual,
+            build_subject(suite, CORPUS, [run], ["P@5"]),
+            build_subject(suite, CORPUS, [run], rules=rules),
+            build_subject(suite),
+        )
     ]
     assert codes == [[], ["low-attainable"], ["low-attainable"], []]
 
@@ -236,7 +258,7 @@ def test_a_category_in_which_a_good_run_is_not_above_a_random_order_is_told() ->
     hits = [f"d{n}" if case.category == "symbol" else "none of them" for n, case in enumerate(cases)]
     run = Run.from_answers("run", [Answer(case.id, "ok", (Hit(hit, 1),)) for case, hit in zip(cases, hits, strict=True)])
     corpus = Corpus.of("c", [Document(f"d{n}", "text") for n in range(len(cases))])
-    (told,) = about_runs_in_limits(audited(suite, corpus, [run], ["RR", "P@1"]))
+    (told,) = about_runs_in_limits(build_subject(suite, corpus, [run], ["RR", "P@1"]))
     assert told.message == "run: by RR not above a random order in 'question' 0 (random 0.064, 12 cases)"
 
 
@@ -251,7 +273,7 @@ def labelled_runs(second: str, agents: tuple[str, str]) -> Subject:
         )
         for ids, agent in zip(("abc", second), agents, strict=True)
     ]
-    return audited(suite, CORPUS, runs, ["RR"])
+    return build_subject(suite, CORPUS, runs, ["RR"])
 
 
 def test_ranks_of_repeats_of_one_agent_are_not_told_and_runs_with_equal_values_are_alike() -> None:

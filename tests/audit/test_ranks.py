@@ -7,7 +7,7 @@ from itertools import combinations
 
 import pytest
 
-from searchmark.audit.numbers.ranks import RankedRuns
+from searchmark.audit.numbers import RankedRuns
 
 
 def test_runs_share_a_letter_if_and_only_if_they_are_not_apart() -> None:

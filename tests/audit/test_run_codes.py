@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from searchmark.findings import run_kinds, vector_kinds
+from searchmark.audit.check import all_kinds
+from searchmark.records.finding import RUNS
 from tests.audit.mutations.runs import FOUND, agent, asked, codes, compared
 
-RUN_CODES = {kind.code for kind in (*run_kinds.KINDS, *vector_kinds.KINDS)}
+RUN_CODES = {kind.code for kind in all_kinds().values() if kind.theme == RUNS}
 
 
 @pytest.mark.parametrize("code", sorted(RUN_CODES))

@@ -7,10 +7,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from searchmark.audit.gold_and_agents.shifted_runs import shifted_runs
-from searchmark.audit.gold_and_corpus.own_queries import judgments_of_other_queries
-from searchmark.audit.gold_and_corpus.shifts import SHIFTS, Shift, best_shift
-from searchmark.measures.formulas import Floats
+from searchmark.audit.shifts import SHIFTS, Shift, best_shift, judgments_of_other_queries, shifted_runs
+from searchmark.records.columns import Floats
 from tests.audit.clean import CASES, Clean, clean
 from tests.audit.mutations.agents import shifted_run
 

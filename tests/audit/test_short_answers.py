@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from searchmark import Run, Suite, compare_runs
-from searchmark.audit.numbers.short_answers import short_answers
+from searchmark.audit.numbers import short_answers
 from tests.audit.clean import Clean, clean
 
 

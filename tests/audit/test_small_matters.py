@@ -6,11 +6,10 @@ import random
 from dataclasses import replace
 
 from searchmark import Answer, Case, Hit
-from searchmark.analysis.unjudged import Flip
-from searchmark.audit.gold_and_agents.pools import judged_table, pool_bias
-from searchmark.audit.numbers.bounds import MOST_LABELS, _is_easy
-from searchmark.audit.numbers.ties import about_ties
-from searchmark.records.shown import LONGEST_NAME, quoted
+from searchmark.audit.agents import judged_table, pool_bias
+from searchmark.audit.numbers import MOST_LABELS, _is_easy, about_ties
+from searchmark.records.sentences import LONGEST_QUOTED_NAME, quote_name
+from searchmark.scoring.unjudged import Flip
 from tests.audit.clean import Clean, clean
 
 
@@ -62,7 +61,7 @@ def test_an_order_is_easy_to_turn_round_with_as_many_labels_as_can_be_judged_at_
 
 
 def test_long_names_keep_their_ends_by_which_they_differ() -> None:
-    first, second = (quoted(f"https://example.org/a/very/long/path/to/the/document/{end}") for end in ("one.py", "two.py"))
+    first, second = (quote_name(f"https://example.org/a/very/long/path/to/the/document/{end}") for end in ("one.py", "two.py"))
     assert first.endswith("one.py'")
     assert second.endswith("two.py'")
-    assert len(first) == len(second) == LONGEST_NAME + 2
+    assert len(first) == len(second) == LONGEST_QUOTED_NAME + 2

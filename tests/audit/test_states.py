@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from searchmark import Document, Run, Suite
-from searchmark.corpora.corpus import Corpus
-from searchmark.records import PARENT, WORK_TREE
-from searchmark.suite_audit import audit_suite, audited
+from searchmark import Corpus, Document, Run, Suite, audit_suite
+from searchmark.experiments.audit import build_subject
+from searchmark.records.provenance import PARENT, WORK_TREE
 from tests.audit.clean import clean
 from tests.audit.mutations.corpus import mined_at_commits
 
@@ -30,7 +29,7 @@ def test_cases_at_commits_are_not_held_against_a_later_state() -> None:
 
 
 def test_a_run_at_snapshots_scores_as_without_the_corpus() -> None:
-    (beside,), (alone,) = (audited(_mined(), each, [_run(PARENT)]).scores.values() for each in (LATER, None))
+    (beside,), (alone,) = (build_subject(_mined(), each, [_run(PARENT)]).scores.values() for each in (LATER, None))
     assert beside.means() == alone.means()
 
 
@@ -42,4 +41,4 @@ def test_a_run_on_the_work_tree_is_held_against_the_corpus() -> None:
 
 def test_cases_that_share_one_commit_are_held_against_the_corpus() -> None:
     cases = [replace(case, fields={"parent_commit": "0" * 40}) for case in clean().cases]
-    assert audited(Suite.from_cases("one state", cases), LATER).survey is not None
+    assert build_subject(Suite.from_cases("one state", cases), LATER).survey is not None

@@ -8,14 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from searchmark import AnswerDetails, Run
-from searchmark.audit.result import Audit
+from searchmark import AnswerDetails, Baseline, GateRule, GateSettings, Incomparable, Run, audit_suite, rules_of
+from searchmark.audit.check import Audit
 from searchmark.cli.main import main
-from searchmark.errors import Incomparable
-from searchmark.gates.baselines import Baseline
-from searchmark.gates.reading import rules_of
-from searchmark.options.gate_options import GateOptions, GateRule
-from searchmark.suite_audit import audit_suite
 from tests.audit.clean import MEASURES, clean
 from tests.audit.mutations.corpus import MUTATIONS
 
@@ -71,7 +66,7 @@ def test_shifted_judgments_are_found_although_no_run_fits() -> None:
 
 
 def test_a_baseline_that_does_not_fit_is_a_finding_too() -> None:
-    rules = rules_of(GateOptions(rules=(GateRule(measure="RR", against="baseline"),)))
+    rules = rules_of(GateSettings(rules=(GateRule(measure="RR", against="baseline"),)))
     (said,) = messages(audit([fitting()], rules=rules, baseline=Baseline(foreign("old"))))
     assert said.startswith("the baseline: the run 'old' answers no case of the suite")
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from searchmark.reports import write_report
+from searchmark.reports.render import write_report
 from tests.reports.pages import shop_report, with_past
 
 if TYPE_CHECKING:

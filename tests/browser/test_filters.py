@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from searchmark.reports import write_report
+from searchmark.reports.render import write_report
 from tests.reports.pages import broken_names, uneven_pair
 
 if TYPE_CHECKING:

@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from searchmark.reports import read_report, write_report
-from searchmark.reports.audit_formats import audit_pieces
+from searchmark import read_report
+from searchmark.reports.audit import audit_pieces
+from searchmark.reports.render import write_report
 from tests.reports.audits import audit_with
 from tests.reports.hostile import ATTACKS
 from tests.reports.pages import shop_report

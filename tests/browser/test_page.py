@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from searchmark.reports import write_report
+from searchmark.reports.render import write_report
 from tests.reports.pages import shop_report, shop_suite
 from tests.reports.test_page import HOSTILE_ENDS, _attacked
 

@@ -11,9 +11,9 @@ from typing import Any
 
 import pytest
 
+from searchmark import SearchScope
 from searchmark.cli.main import main
-from searchmark.corpora.case_locations import Where
-from searchmark.corpora.downloads import local_path
+from searchmark.formats.corpora.corpus import local_path
 from tests.support.file_server import serving
 from tests.support.small_histories import FILE, git, write_history
 
@@ -83,6 +83,7 @@ def test_an_address_that_only_a_gold_set_names_is_not_fetched(shop: tuple[Path, 
     assert not (own_cache / "clones").exists()
 
 
+@pytest.mark.slow
 def test_a_mined_case_gets_the_same_answers_and_provenance_from_an_address(shop: tuple[Path, list[str]], own_cache: Path) -> None:
     folder, commits = shop
     assert main(["generate", "--repo", "shop", "-o", "gold.json"]) == 0
@@ -95,6 +96,7 @@ def test_a_mined_case_gets_the_same_answers_and_provenance_from_an_address(shop:
     evaluated("gold.json", "--repo", f"{folder.as_uri()}@{commits[2]}", "--offline", "--hit-texts")
 
 
+@pytest.mark.slow
 def test_what_is_no_mined_suite_is_searched_at_the_commit_that_was_named(shop: tuple[Path, list[str]], suite: Path) -> None:
     folder, commits = shop
     evaluated(suite.name, "--repo", f"{folder.as_uri()}@{commits[0]}")
@@ -148,6 +150,7 @@ def test_the_first_clone_is_said_and_a_secret_in_an_address_never_is(shop: tuple
     assert "hunter2" not in capsys.readouterr().err
 
 
+@pytest.mark.slow
 def test_a_config_that_is_named_may_name_addresses(shop: tuple[Path, list[str]], suite: Path) -> None:
     folder, commits = shop
     Path("conf.json").write_text(json.dumps({"dataset": {"repository_path": f"{folder.as_uri()}@{commits[0]}"}}))
@@ -160,6 +163,7 @@ def test_a_config_that_is_named_may_name_addresses(shop: tuple[Path, list[str]],
         assert len(server.asked) == 1
 
 
+@pytest.mark.slow
 def test_a_corpus_by_address_has_the_provenance_of_a_file(suite: Path, own_cache: Path, monkeypatch) -> None:
     monkeypatch.chdir(suite.parent)
     Path("corpus.jsonl").write_bytes(CORPUS)
@@ -174,13 +178,14 @@ def test_a_corpus_by_address_has_the_provenance_of_a_file(suite: Path, own_cache
     evaluated(suite.name, "--corpus", f"{server.address}/corpus.jsonl#sha256={DIGEST}", "--offline")
 
 
+@pytest.mark.slow
 def test_a_corpus_stays_an_address_so_that_other_machines_can_fetch_it(suite: Path, monkeypatch, capsys) -> None:
     monkeypatch.chdir(suite.parent)
     with serving({"/corpus.jsonl": CORPUS}) as server:
         address = f"{server.address}/corpus.jsonl#sha256={DIGEST}"
         assert main(["evaluate", "--gold-set", suite.name, "--agent", "bm25", "--corpus", address, "--num-runs", "1", "-v"]) == 0
     assert f"searched: {address}" in capsys.readouterr().err
-    where = Where(corpus=address)
+    where = SearchScope(corpus=address)
     assert where.addresses() == {local_path(address, network=False): address}
 
 

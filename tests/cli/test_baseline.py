@@ -11,10 +11,10 @@ from pathlib import Path
 
 import pytest
 
-from searchmark import Answer, Hit, Run, load_run, save_run
+from searchmark import Answer, FormatError, Hit, Provenance, Run, load_run, save_run
 from searchmark.cli.main import main
-from searchmark.errors import FormatError
-from searchmark.records import AgentIdentity, Provenance, Status, SuiteIdentity
+from searchmark.records.answers import Status
+from searchmark.records.provenance import AgentIdentity, SuiteIdentity
 from tests.conftest import ROOT
 
 EXAMPLES = ROOT / "examples" / "baselines"
@@ -144,6 +144,7 @@ class TestSavedRuns:
 
 
 class TestAsking:
+    @pytest.mark.slow
     def test_without_a_terminal_nothing_is_asked_or_written(self, suite: str, saved, tmp_path: Path) -> None:
         command = [
             sys.executable,
@@ -159,6 +160,7 @@ class TestAsking:
         assert (done.returncode, "this is not a terminal; use --yes" in done.stderr) == (4, True)
         assert not (tmp_path / "searchmark-baseline.jsonl").exists()
 
+    @pytest.mark.slow
     @pytest.mark.parametrize(("answer", "written"), [("y", True), ("n", False), ("", False)])
     def test_on_a_terminal_it_asks(self, suite: str, saved, tmp_path: Path, answer: str, written: bool) -> None:
         command = [

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from searchmark.cli.main import VERBS, main
-from searchmark.history.git import sealed_environment
+from searchmark.git.process import sealed_environment
 from tests.support.commands import searchmark
 from tests.support.small_histories import FILE, IDENTITY, git, write_history
 
@@ -72,6 +72,7 @@ GIVEN = ("--gold-set", "suite.yaml", "--no-config")
 RUN = {"evaluate": ("evaluate", "--run", "run.trec", *GIVEN), "gate": ("gate", "run.trec", *GIVEN)}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("verb", RUN)
 @pytest.mark.parametrize(
     ("more", "code"),
@@ -111,5 +112,5 @@ def test_ctrl_c_stays_ctrl_c(saved: Path, monkeypatch: pytest.MonkeyPatch) -> No
         raise KeyboardInterrupt
 
     monkeypatch.chdir(saved)
-    monkeypatch.setattr("searchmark.cli._groups.load_suite_with_setup", interrupted)
+    monkeypatch.setattr("searchmark.cli.groups.load_suite_with_setup", interrupted)
     assert main([*RUN["gate"], *GATE]) == 130

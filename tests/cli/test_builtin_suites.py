@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import json
+import shutil
 from pathlib import Path
 
 import pytest
 
 import searchmark
+from searchmark import UsageError
 from searchmark.cli.main import main
-from searchmark.errors import UsageError
-from searchmark.suites import builtin
+from searchmark.config import builtin
 
 CASES = {f"q{number}": (f"apple{number} pie", f"d{number}") for number in range(12)}
 CONFIG = """
@@ -26,10 +27,7 @@ compare: {min_effect: 0.03}
 """
 
 
-@pytest.fixture(autouse=True)
-def installed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Two suites as they are installed, and a working directory that is not theirs."""
-    room = tmp_path / "installed"
+def install(room: Path) -> None:
     for name in ("orchard", "small_kitchen"):
         folder = room / name
         folder.mkdir(parents=True)
@@ -40,17 +38,42 @@ def installed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         (folder / "searchmark.yaml").write_text(CONFIG)
         (folder / "README.md").write_text(f"# {name}\n\nSays how well fruit is found. It is small.\n")
     (room / "not_a_suite").mkdir()
-    monkeypatch.setattr(builtin, "builtin_folder", lambda: room)
+
+
+@pytest.fixture(autouse=True)
+def installed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Two suites as they are installed, and a working directory that is not theirs."""
+    room = tmp_path / "installed"
+    install(room)
+    monkeypatch.setattr(builtin, "builtin_suites_folder", lambda: room)
     here = tmp_path / "here"
     here.mkdir()
     monkeypatch.chdir(here)
     return room
 
 
+@pytest.fixture(scope="module")
+def bm25_run(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("bm25")
+    install(folder / "installed")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(builtin, "builtin_suites_folder", lambda: folder / "installed")
+        patch.chdir(folder)
+        assert main(["evaluate", "--gold-set", "builtin:orchard", "--agent", "bm25", "--save-run", "r.jsonl"]) == 0
+    return folder / "r.jsonl"
+
+
+@pytest.fixture
+def saved(bm25_run: Path, installed: Path) -> None:
+    """A run of the suite lies here."""
+    shutil.copy(bm25_run, "r.jsonl")
+
+
 def content(folder: Path) -> dict[str, bytes]:
     return {str(path.relative_to(folder)): path.read_bytes() for path in sorted(folder.rglob("*")) if path.is_file()}
 
 
+@pytest.mark.slow
 def test_evaluate_takes_corpus_measures_and_gates_of_the_suite_and_writes_only_here(installed: Path, capsys) -> None:
     before = content(installed)
     assert (
@@ -70,10 +93,12 @@ def test_evaluate_takes_corpus_measures_and_gates_of_the_suite_and_writes_only_h
     assert run.provenance.suite.name == "builtin:orchard"
 
 
+@pytest.mark.slow
 def test_a_worse_agent_trips_the_gate_of_the_suite() -> None:
     assert main(["evaluate", "--gold-set", "builtin:orchard", "--agent", "random"]) == 1
 
 
+@pytest.mark.slow
 def test_the_command_line_goes_before_the_sections_of_the_suite(tmp_path: Path) -> None:
     Path("other.jsonl").write_text(json.dumps({"id": "d0", "text": "apple0 pie"}) + "\n")
     said = ["--corpus", "other.jsonl", "-m", "P@1", "--depth", "1", "-o", "r.json"]
@@ -84,11 +109,13 @@ def test_the_command_line_goes_before_the_sections_of_the_suite(tmp_path: Path) 
     assert measures["P@1"]["mean"] == pytest.approx(1 / 12)
 
 
+@pytest.mark.slow
 def test_compare_asks_the_agents_of_the_suite_where_none_is_named() -> None:
     assert main(["compare", "--gold-set", "builtin:orchard", "-o", "r.json"]) == 0
     assert list(json.loads(Path("r.json").read_text())["agents"]) == ["first", "second"]
 
 
+@pytest.mark.slow
 def test_agents_of_a_found_config_can_be_named_and_win_on_equal_names_and_its_gates_do_not_apply() -> None:
     Path("searchmark.yaml").write_text(
         "agents: [{name: mine, source: bm25}, {name: second, source: random}]\n"
@@ -101,6 +128,7 @@ def test_agents_of_a_found_config_can_be_named_and_win_on_equal_names_and_its_ga
     assert list(json.loads(Path("c.json").read_text())["agents"]) == ["first", "second"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("named", [True, False])
 def test_a_config_that_names_the_suite_or_is_named_goes_before_its_sections(named: bool) -> None:
     suite = "" if named else "suite: {path: 'builtin:orchard'}\n"
@@ -112,24 +140,28 @@ def test_a_config_that_names_the_suite_or_is_named_goes_before_its_sections(name
     assert rule["subject"] == "Success@1"
 
 
+@pytest.mark.slow
 def test_a_config_alone_may_name_a_built_in_suite_in_toml_too() -> None:
     Path("searchmark.toml").write_text('[suite]\npath = "builtin:small-kitchen"\n')
     assert main(["compare", "-o", "r.json"]) == 0
 
 
+@pytest.mark.slow
 def test_the_gates_of_the_suite_are_about_its_first_agent_so_compare_leaves_them_out_and_yours_stay() -> None:
     assert main(["compare", "--gold-set", "builtin:orchard", "--agents", "first", "random", "-o", "r.json"]) == 0
     assert json.loads(Path("r.json").read_text()).get("gate") is None
     assert main(["compare", "--gold-set", "builtin:orchard", "--agents", "first", "random", "--fail-under", "RR@3=0.9"]) == 1
 
 
+@pytest.mark.slow
 def test_evaluate_asks_the_first_agent_of_the_suite_where_none_is_named() -> None:
     assert main(["evaluate", "--gold-set", "builtin:orchard", "-o", "r.json"]) == 0
     assert list(json.loads(Path("r.json").read_text())["agents"]) == ["first"]
 
 
+@pytest.mark.slow
+@pytest.mark.usefixtures("saved")
 def test_audit_cases_gate_and_convert_take_it(capsys) -> None:
-    assert main(["evaluate", "--gold-set", "builtin:orchard", "--agent", "bm25", "--save-run", "r.jsonl"]) == 0
     assert main(["audit", "builtin:orchard", "--run", "r.jsonl", "--strict"]) == 0
     assert main(["audit", "--gold-set", "builtin:orchard", "--strict"]) == 0
     capsys.readouterr()
@@ -154,9 +186,10 @@ def test_sweep_searches_the_corpus_of_the_suite(capsys) -> None:
     assert "1 setting" in capsys.readouterr().err
 
 
+@pytest.mark.slow
+@pytest.mark.usefixtures("saved")
 def test_looks_are_counted_here_and_not_beside_the_installed_baseline(installed: Path) -> None:
-    assert main(["evaluate", "--gold-set", "builtin:orchard", "--agent", "bm25", "--save-run", "base.jsonl"]) == 0
-    (installed / "orchard" / "base.jsonl").write_bytes(Path("base.jsonl").read_bytes())
+    (installed / "orchard" / "base.jsonl").write_bytes(Path("r.jsonl").read_bytes())
     (installed / "orchard" / "searchmark.yaml").write_text(
         CONFIG.replace("gates:", "gates:\n  baseline: base.jsonl\n  looks: true\n  rules: [{measure: RR@3, policy: sequential}]")
     )
@@ -174,8 +207,8 @@ def test_looks_are_counted_here_and_not_beside_the_installed_baseline(installed:
         ["convert", "builtin:orchard", "builtin:orchard", "--to", "native"],
     ],
 )
+@pytest.mark.usefixtures("saved")
 def test_what_would_write_into_it_is_refused(said: list[str], installed: Path, capsys) -> None:
-    assert main(["evaluate", "--gold-set", "builtin:orchard", "--agent", "bm25", "--save-run", "r.jsonl"]) == 0
     before = content(installed)
     capsys.readouterr()
     assert main(said) == 4
@@ -183,8 +216,8 @@ def test_what_would_write_into_it_is_refused(said: list[str], installed: Path, c
     assert content(installed) == before
 
 
+@pytest.mark.usefixtures("saved")
 def test_a_baseline_of_your_own_can_be_made_with_it() -> None:
-    assert main(["evaluate", "--gold-set", "builtin:orchard", "--agent", "bm25", "--save-run", "r.jsonl"]) == 0
     update = [
         "baseline",
         "update",

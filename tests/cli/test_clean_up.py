@@ -141,8 +141,8 @@ def test_what_cannot_be_deleted_is_told_once_and_goes_when_it_can_be(here: Path)
 def test_a_second_interrupt_shows_no_traceback(here: Path) -> None:
     code = (
         "import signal, sys, time; signal.signal(signal.SIGINT, signal.default_int_handler)\n"
-        "import searchmark.experiments as experiments\n"
-        "experiments.judge = lambda *_: (print('begun', flush=True), time.sleep(600))\n"
+        "import searchmark.experiments.evaluation as experiments\n"
+        "experiments.match_hits = lambda *_: (print('begun', flush=True), time.sleep(600))\n"
         "from searchmark.cli.main import main; sys.exit(main())"
     )
     Path("run.json").write_text(json.dumps({"c1": ["f1.txt"]}))

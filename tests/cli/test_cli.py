@@ -58,14 +58,14 @@ class TestExitCodes:
         assert main([*inputs, *formula, "--fail-under", "mine=1.1"]) == 1
 
     def test_3_internal_error_is_one_line(self, inputs, monkeypatch, capsys) -> None:
-        monkeypatch.setattr("searchmark.experiments.judge", lambda *_: 1 / 0)
+        monkeypatch.setattr("searchmark.experiments.evaluation.match_hits", lambda *_: 1 / 0)
         assert main(inputs) == 3
         error = capsys.readouterr().err
         assert error.startswith("searchmark: internal error: ZeroDivisionError: division by zero (set SEARCHMARK_DEBUG=1")
         assert error.count("\n") == 1
 
     def test_3_shows_the_traceback_when_asked(self, inputs, monkeypatch) -> None:
-        monkeypatch.setattr("searchmark.experiments.judge", lambda *_: 1 / 0)
+        monkeypatch.setattr("searchmark.experiments.evaluation.match_hits", lambda *_: 1 / 0)
         monkeypatch.setenv("SEARCHMARK_DEBUG", "1")
         with pytest.raises(ZeroDivisionError):
             main(inputs)
@@ -121,7 +121,7 @@ class TestExitCodes:
         def interrupt(*_: object) -> None:
             raise KeyboardInterrupt
 
-        monkeypatch.setattr("searchmark.experiments.judge", interrupt)
+        monkeypatch.setattr("searchmark.experiments.evaluation.match_hits", interrupt)
         assert main(inputs) == 130
         assert capsys.readouterr().err.strip() == "searchmark: interrupted"
 
@@ -131,8 +131,8 @@ class TestExitCodes:
         # A test runner in the background may ignore the signal and hand that down; a terminal does not.
         code = (
             "import signal, sys, time; signal.signal(signal.SIGINT, signal.default_int_handler)\n"
-            "import searchmark.experiments as experiments\n"
-            "experiments.judge = lambda *_: (print('begun', flush=True), time.sleep(600))\n"
+            "import searchmark.experiments.evaluation as experiments\n"
+            "experiments.match_hits = lambda *_: (print('begun', flush=True), time.sleep(600))\n"
             "from searchmark.cli.main import main; sys.exit(main())"
         )
         process = subprocess.Popen([sys.executable, "-c", code, *inputs], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
@@ -149,8 +149,8 @@ class TestExitCodes:
             "import signal, sys, time; signal.signal(signal.SIGINT, signal.default_int_handler)\n"
             "class Freed:\n"
             "    def __del__(self): raise KeyboardInterrupt\n"
-            "import searchmark.experiments as experiments\n"
-            "experiments.judge = lambda *_: (Freed() is None, [time.sleep(0.1) for _ in range(600)])\n"
+            "import searchmark.experiments.evaluation as experiments\n"
+            "experiments.match_hits = lambda *_: (Freed() is None, [time.sleep(0.1) for _ in range(600)])\n"
             "from searchmark.cli.main import main; sys.exit(main())"
         )
         done = subprocess.run([sys.executable, "-c", code, *inputs], capture_output=True, text=True, timeout=60, check=False)
@@ -214,7 +214,7 @@ class TestOutputs:
         assert captured.err == f"written: {tmp_path / 'a.json'}\n"
 
     def test_an_output_that_cannot_be_written_is_refused_before_the_work(self, inputs, monkeypatch) -> None:
-        monkeypatch.setattr("searchmark.experiments.judge", lambda *_: pytest.fail("work was done"))
+        monkeypatch.setattr("searchmark.experiments.evaluation.match_hits", lambda *_: pytest.fail("work was done"))
         assert main([*inputs, "-o", "report.pdf"]) == 4
 
     @pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs a device that is always full")
@@ -289,7 +289,7 @@ class TestHelp:
 
     def test_measures_prints_every_definition_with_its_rules(self, capsys) -> None:
         from searchmark.measures.catalogue import DEFINITIONS
-        from searchmark.measures.lists import SETS
+        from searchmark.measures.grammar import SETS
 
         assert main(["measures"]) == 0
         entries = capsys.readouterr().out.strip().split("\n\n")

@@ -12,8 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from searchmark.cli._colour import in_colour, is_live
 from searchmark.cli.main import main
+from searchmark.cli.terminal import in_colour, is_live
 
 FILES = {
     "suite.yaml": "schema_version: 1\ncases:\n  - {id: c1, query: a, judgments: [{target: x}]}\n",
@@ -122,7 +122,9 @@ def test_a_terminal_that_wants_none_gets_none(arguments: tuple[str, ...], variab
 
 @pytest.mark.slow
 def test_a_traceback_has_no_colours_either() -> None:
-    failing = "import os, searchmark.experiments as e; from searchmark.cli.main import main; e.judge = lambda *_: 1 / 0; main"
+    failing = (
+        "import searchmark.experiments.evaluation as e; from searchmark.cli.main import main; e.match_hits = lambda *_: 1 / 0; main"
+    )
     printed = on_terminal(sys.executable, "-c", f"{failing}({list(EVALUATE)!r})", NO_COLOR="1", SEARCHMARK_DEBUG="1")
     assert "ZeroDivisionError" in printed
     assert ESCAPE not in printed

@@ -10,11 +10,11 @@ from pathlib import Path
 
 import pytest
 
-from searchmark.cli._completion import SHELLS
 from searchmark.cli.main import VERBS, main
+from searchmark.cli.verbs.completion import SHELLS
 from searchmark.measures.catalogue import DEFINITIONS
 
-HEAVY = ("polars", "pydantic", "rich", "pandas", "pyarrow", "lz4", "matplotlib", "jinja2")
+HEAVY = ("polars", "pydantic", "rich", "pandas", "pyarrow", "lz4", "resvg_py", "jinja2")
 
 
 @pytest.fixture

@@ -43,6 +43,7 @@ def reported(*arguments: str) -> tuple[int, dict[str, Any]]:
     return code, json.loads(Path("out.json").read_text()) if Path("out.json").exists() else {}
 
 
+@pytest.mark.slow
 def test_compare_takes_agents_suite_corpus_and_measures_from_the_config(project: Path) -> None:
     code, report = reported("compare", "--config", "sm.yaml")
     assert code == 0
@@ -51,6 +52,7 @@ def test_compare_takes_agents_suite_corpus_and_measures_from_the_config(project:
     assert report["agents"]["bm25"]["measures"]["RR"]["mean"] == 1.0
 
 
+@pytest.mark.slow
 def test_paths_of_a_config_are_taken_from_its_folder(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(project.parent)
     code, report = reported("evaluate", "--config", "project/sm.yaml", "--agent", "bm25")
@@ -67,6 +69,7 @@ def test_the_command_line_takes_precedence(project: Path) -> None:
     assert list(report["agents"]) == ["bm25", "random"]
 
 
+@pytest.mark.slow
 def test_saved_runs_that_are_given_alone_are_compared_alone(project: Path) -> None:
     Path("a.trec").write_text("c1 Q0 login.md 1 1.0 a\nc2 Q0 cart.md 1 1.0 a\n")
     Path("b.trec").write_text("c1 Q0 cart.md 1 1.0 b\nc2 Q0 cart.md 1 1.0 b\n")
@@ -85,6 +88,7 @@ def test_a_gate_and_an_audit_need_no_suite_either(project: Path, capsys: pytest.
     assert main(["baseline", "update", "a.trec", "--config", "sm.yaml", "--yes", "--author", "me", "--against", "base.jsonl"]) == 0
 
 
+@pytest.mark.slow
 def test_evaluate_takes_the_only_agent_of_the_config(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["evaluate", "--config", "sm.yaml"]) == 4
     assert "the config lists several agents: name one with --agent (keyword, bm25) or as suite.agent" in capsys.readouterr().err
@@ -97,6 +101,7 @@ def test_evaluate_takes_the_only_agent_of_the_config(project: Path, capsys: pyte
     assert "name either the agent to run (--agent) or the saved run to score (--run)" in capsys.readouterr().err
 
 
+@pytest.mark.slow
 def test_evaluate_takes_the_agent_that_the_config_wants_evaluated(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
     Path("cases.yaml").write_text(f"agent: random\n{CASES}")
     Path("sm.yaml").write_text(CONFIG.replace("{path: cases.yaml,", "{path: cases.yaml, agent: bm25,"))
@@ -117,6 +122,7 @@ def test_the_agent_that_a_config_wants_evaluated_is_one_that_it_lists(
     assert not Path("x").exists()
 
 
+@pytest.mark.slow
 def test_the_config_says_which_files_of_its_corpus_are_searched(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
     Path("sm.yaml").write_text(CONFIG.replace("{path: docs}", "{path: docs, exclude: [login.md]}"))
     code, report = reported("evaluate", "--config", "sm.yaml", "--agent", "bm25")
@@ -126,6 +132,7 @@ def test_the_config_says_which_files_of_its_corpus_are_searched(project: Path, c
     assert "--kinds, also in the section corpus of a config, choose files of a folder, and " in capsys.readouterr().err
 
 
+@pytest.mark.slow
 def test_a_config_that_is_found_says_as_much(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     Path("sm.yaml").rename("searchmark.yaml")
     monkeypatch.chdir("docs")

@@ -119,6 +119,7 @@ DOCS = ("docs/install.md", "docs/login.md", "docs/other.md")
 PACKAGES = ("node_modules/x/README.md", ".venv/lib/copy.md", "build/copy.md")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("arguments", "config", "documents"),
     [

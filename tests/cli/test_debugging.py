@@ -11,9 +11,8 @@ from pathlib import Path
 
 import pytest
 
+from searchmark import load_run, read_report
 from searchmark.cli.main import main
-from searchmark.reports import read_report
-from searchmark.runs import load_run
 
 AGENTS = """
 import asyncio, os, sys
@@ -263,6 +262,7 @@ class TestCheck:
         assert main(["agents", "--check", "mine.py:Mine", "--corpus", "docs"]) == 0
         assert capsys.readouterr().out == "Mine passed all checks: 6 queries, each asked twice\n"
 
+    @pytest.mark.slow
     @pytest.mark.parametrize(
         ("agent", "said"),
         [

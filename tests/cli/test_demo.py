@@ -12,9 +12,9 @@ from pathlib import Path
 
 import pytest
 
-from searchmark.builtin_suites.code_history.repository import build, placed
 from searchmark.cli.main import main
-from searchmark.demonstration.steps import AGENTS, WRITTEN, demo_steps
+from searchmark.cli.verbs.demo import AGENTS, DEMO_FILES, demo_steps
+from searchmark.git.builtin import build_shop, place_shop
 from tests.conftest import ROOT
 from tests.printed import first_difference
 from tests.support.histories import run
@@ -23,7 +23,7 @@ LINES_THAT_ARE_READ = 80
 PERIODS = ["2023", "2024"]
 
 
-BUILD = "import sys; from pathlib import Path; from searchmark.builtin_suites.code_history.repository import build; build(Path(sys.argv[1]))"
+BUILD = "import sys; from pathlib import Path; from searchmark.git.builtin import build_shop; build_shop(Path(sys.argv[1]))"
 
 
 def built_elsewhere(folder: Path, **environment: str) -> str:
@@ -35,7 +35,7 @@ def built_elsewhere(folder: Path, **environment: str) -> str:
 @pytest.fixture(scope="module")
 def repository(tmp_path_factory) -> Path:
     folder = tmp_path_factory.mktemp("demo") / "repository"
-    build(folder)
+    build_shop(folder)
     return folder
 
 
@@ -148,17 +148,18 @@ def test_files_that_no_demo_wrote_are_not_replaced(
 def test_all_that_the_demo_writes_is_known_so_that_nothing_else_is_replaced(tmp_path: Path) -> None:
     typed = {word for step in demo_steps(tmp_path, "larder=larder", own=False) for word in step.arguments}
     written = {Path(word).relative_to(tmp_path).parts[0] for word in typed if word.startswith(f"{tmp_path}/")}
-    assert written == set(WRITTEN)
+    assert written == set(DEMO_FILES)
 
 
 def test_the_example_is_taken_as_it_is_if_it_is_there(repository: Path) -> None:
     note = repository / "note.txt"
     note.write_text("mine")
-    placed(repository)
+    place_shop(repository)
     assert note.read_text() == "mine"
     note.unlink()
 
 
+@pytest.mark.slow
 def test_a_demo_that_ends_early_says_where_all_of_it_can_be_seen(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:

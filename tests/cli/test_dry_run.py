@@ -8,9 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from searchmark.cli._plan import plan_lines
-from searchmark.records import Environment, RunLabel
-from searchmark.running.scaling.planning import AgentPlan, PlannedMachine, RunPlan
+from searchmark import RunLabel
+from searchmark.cli.live import plan_lines
+from searchmark.records.provenance import Environment
+from searchmark.running.estimate import AgentEstimate, PlannedMachine, RunEstimate
 from tests.support.commands import searchmark
 
 CASES = 40
@@ -32,6 +33,7 @@ def planned(place: Path, verb: str, *words: str) -> str:
     return done.stdout
 
 
+@pytest.mark.slow
 def test_blocks_places_time_and_memory_are_said_and_nothing_is_written(place: Path) -> None:
     before = sorted(place.rglob("*"))
     said = planned(place, "compare", "--agents", "bm25", "random", "--executor", "process:2")
@@ -46,10 +48,12 @@ def test_blocks_places_time_and_memory_are_said_and_nothing_is_written(place: Pa
     assert not list(place.glob(".searchmark/*.jsonl"))
 
 
+@pytest.mark.slow
 def test_without_an_executor_it_is_about_this_process(place: Path) -> None:
     assert "40 cases in 2 blocks of at most 25, on this process" in planned(place, "evaluate", "--agent", "bm25")
 
 
+@pytest.mark.slow
 def test_an_agent_that_answers_nothing_has_no_time_rather_than_none(place: Path) -> None:
     (place / "broken.py").write_text(
         "class Broken:\n    def initialize(self, corpus): raise ValueError('no')\n    def retrieve(self, query, k): return []\n"
@@ -68,9 +72,9 @@ def test_a_saved_run_is_not_planned(place: Path) -> None:
 def test_the_estimate_is_work_by_workers_and_a_host_that_is_too_small_is_named() -> None:
     """By hand: 1,000 cases of 0.5 s and 4 starts of 10 s are 540 s, by 4 workers 135 s; 4 workers of 3 GB need 12 GB."""
     gigabyte = 1 << 30
-    agent = AgentPlan(RunLabel("bm25"), {"shop": 40}, 1000, 8, 0.5, 10.0, 3 * gigabyte, 0)
+    agent = AgentEstimate(RunLabel("bm25"), {"shop": 40}, 1000, 8, 0.5, 10.0, 3 * gigabyte, 0)
     machine = PlannedMachine(Environment("3.12", "Linux", cores=4, memory_bytes=8 * gigabyte, host="node-1"), 4)
-    plan = RunPlan("dask://host:1", 4, 25, (agent,), (machine,))
+    plan = RunEstimate("dask://host:1", 4, 25, (agent,), (machine,))
     assert (plan.work_seconds, plan.seconds) == (540.0, 135.0)
     said = list(plan_lines(plan))
     assert "estimated: 9 min of work, about 2 min with 4 workers" in said

@@ -145,6 +145,7 @@ def test_the_next_command_reads_the_files_in_the_same_way(here: Path, capsys: py
     assert "c8" in Path("report.md").read_text()
 
 
+@pytest.mark.slow
 def test_what_a_gate_could_see_is_said_before_the_agent_is_asked(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
     evaluate = ["evaluate", "--gold-set", "suite.json", "--agent", "bm25", "--corpus", "corpus.jsonl", "--num-runs", "1"]
     assert main([*evaluate, "--config", "config.yaml", "--against", "good.json"]) == 0

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from searchmark.archive.store import Archive
+from searchmark import Archive
 from searchmark.cli.main import main
 from tests.conftest import ROOT
 from tests.support import commands

@@ -8,13 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from searchmark import load_corpus, load_run, load_suite, save_run, save_suite
+from searchmark import ResumeSettings, SearchScope, load_config, load_corpus, load_run, load_suite, save_run, save_suite
 from searchmark.cli.main import main
-from searchmark.config import load_config
-from searchmark.corpora.case_locations import Where
-from searchmark.options.archive_options import ArchiveOptions
-from searchmark.options.experiment_options import Resumption
-from searchmark.options.user_paths import user_path, user_text
+from searchmark.config.sections import ArchiveSettings
+from searchmark.io.paths import user_path, user_text
 
 RUN_TEXT = "q1 Q0 a 1 3.0 t\nq2 Q0 c 1 1.0 t\n"
 DOCUMENTS = '{"_id": "a", "text": "one"}\n{"_id": "c", "text": "two"}\n'
@@ -109,8 +106,8 @@ def test_repositories_with_and_without_a_name(home: Path) -> None:
     subprocess.run(["git", "add", "main.py"], cwd=home, check=True)
     subprocess.run(["git", "commit", "-qm", "Count the things that matter"], cwd=home, check=True)
     assert main(["generate", "--repo", "mine=~", "-o", "~/gold.json"]) == 5  # a first commit has no parent
-    assert Where(repositories=("mine=~/code", "~", "./~")).repositories == (f"mine={home}/code", str(home), "./~")
-    where = Where(corpus="~/corpus.jsonl", repository_path="~/code")
+    assert SearchScope(repositories=("mine=~/code", "~", "./~")).repositories == (f"mine={home}/code", str(home), "./~")
+    where = SearchScope(corpus="~/corpus.jsonl", repository_path="~/code")
     assert (where.corpus, where.repository_path) == (str(home / "corpus.jsonl"), str(home / "code"))
 
 
@@ -121,8 +118,8 @@ def test_python(home: Path) -> None:
     save_run(load_run("~/bm25.run"), "~/out/run.jsonl")
     save_suite(suite, "~/out/suite.json")
     assert {path.name for path in (home / "out").iterdir()} == {"run.jsonl", "suite.json"}
-    assert Resumption(journal_folder="~/j").journal_folder == str(home / "j")
-    assert ArchiveOptions(directory="~/a").directory == str(home / "a")
+    assert ResumeSettings(journal_folder="~/j").journal_folder == str(home / "j")
+    assert ArchiveSettings(directory="~/a").directory == str(home / "a")
     assert unchanged()
 
 

@@ -9,19 +9,14 @@ from pathlib import Path
 
 import pytest
 
-from searchmark.agents.agent import AgentSpec
-from searchmark.agents.source import BuiltIn
+from searchmark import AgentSpec, load_config, load_suite, rules_of
+from searchmark.cli import init_files
+from searchmark.cli.init_config import FirstAgents, FirstConfig, FirstNumbers, config_text
+from searchmark.cli.init_project import inspect_project
 from searchmark.cli.main import main
 from searchmark.cli.verbs import init
-from searchmark.config import load_config
-from searchmark.files.yaml_files import parse_yaml
-from searchmark.gates.reading import rules_of
-from searchmark.starting import start as starting
-from searchmark.starting.config_text import FirstConfig, config_text
-from searchmark.starting.first_agents import FirstAgents
-from searchmark.starting.first_numbers import FirstNumbers
-from searchmark.starting.project import look_at
-from searchmark.suites import load_suite
+from searchmark.config.agents import BuiltInSource
+from searchmark.io.data import parse_yaml
 from tests.conftest import ROOT
 
 QUICK = ("init", "--yes", "--no-measure")
@@ -55,7 +50,7 @@ class TestQuestions:
             asked.append((flag, default))
             return {"--agent": "fts5"}.get(flag, default)
 
-        monkeypatch.setattr(init, "_is_asked", lambda: True)
+        monkeypatch.setattr(init, "_is_interactive", lambda: True)
         monkeypatch.setattr("click.prompt", answer)
         assert main(["init", "--no-measure"]) == 0
         assert asked == [("--corpus", "docs"), ("--agent", "bm25"), ("--suite", "draft")]
@@ -63,7 +58,7 @@ class TestQuestions:
         assert [spec.name for spec in load_config().agents] == ["bm25", "fts5"]
 
     def test_a_flag_is_an_answer(self, project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr(init, "_is_asked", lambda: True)
+        monkeypatch.setattr(init, "_is_interactive", lambda: True)
         monkeypatch.setattr("click.prompt", lambda *_, **__: pytest.fail("it was asked"))
         assert main(["init", "--no-measure", "--corpus", "docs", "--agent", "bm25", "--suite", "draft"]) == 0
 
@@ -112,7 +107,7 @@ class TestFound:
         for path in ("examples/suite.json", "search/suite.json"):
             (project / path).parent.mkdir(exist_ok=True)
             (project / path).write_text(json.dumps({"schema_version": 1, "cases": [case]}))
-        found = look_at(project)
+        found = inspect_project(project)
         assert [each.path for each in found.suites] == ["search/suite.json", "examples/suite.json"]
         assert main([*QUICK]) == 0
         assert load_config().suite.path == str(project / "search/suite.json")
@@ -122,7 +117,7 @@ class TestFound:
         (project / "data" / "corpus.jsonl").write_text('{"_id": "d1", "title": "", "text": "green tea"}\n')
         (project / "data" / "queries.jsonl").write_text('{"_id": "q1", "text": "tea"}\n')
         (project / "data" / "qrels" / "test.tsv").write_text("query-id\tcorpus-id\tscore\nq1\td1\t1\n")
-        (suite,) = look_at(project).suites
+        (suite,) = inspect_project(project).suites
         assert (suite.path, suite.corpus, suite.cases) == ("data", "data", 1)
 
     def test_searches_that_files_name_are_told_and_not_started(self, project: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -146,7 +141,7 @@ class TestFound:
     def test_a_project_of_many_files_is_looked_at_in_part_and_that_is_told(
         self, project: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
     ) -> None:
-        monkeypatch.setattr("searchmark.starting.project.MOST_FOLDERS", 1)
+        monkeypatch.setattr("searchmark.cli.init_project.MOST_FOLDERS", 1)
         assert main([*QUICK, "--corpus", "docs"]) == 0
         assert "more files than are looked at" in capsys.readouterr().err
 
@@ -210,11 +205,11 @@ class TestWriting:
     def test_all_is_written_or_nothing(
         self, project: Path, monkeypatch: pytest.MonkeyPatch, at: int, error: type[BaseException]
     ) -> None:
-        from searchmark.starting import writing
+        from searchmark.cli import init_files
 
         Path(".gitignore").write_text("build/\n")
         before, there = everything(project), folders(project)
-        write, calls = writing.atomic_write, []
+        write, calls = init_files.atomic_write, []
 
         def interrupted(path: Path):
             calls.append(path)
@@ -222,7 +217,7 @@ class TestWriting:
                 raise error
             return write(path)
 
-        monkeypatch.setattr(writing, "atomic_write", interrupted)
+        monkeypatch.setattr(init_files, "atomic_write", interrupted)
         assert main([*QUICK]) == (130 if error is KeyboardInterrupt else 4)
         assert (everything(project), folders(project)) == (before, there)
 
@@ -232,7 +227,7 @@ class TestWriting:
         def interrupted(*_: object) -> None:
             raise KeyboardInterrupt
 
-        monkeypatch.setattr(starting, "first_numbers", interrupted)
+        monkeypatch.setattr(init_files, "first_numbers", interrupted)
         assert main(["init", "--yes"]) == 130
         assert (everything(project), folders(project)) == (before, there)
 
@@ -248,7 +243,7 @@ class TestWriting:
 
 
 def first_config(numbers: FirstNumbers | str, path: Path, agents: FirstAgents | None = None) -> str:
-    chosen = agents or FirstAgents(AgentSpec("bm25", BuiltIn("bm25")), "fts5")
+    chosen = agents or FirstAgents(AgentSpec("bm25", BuiltInSource("bm25")), "fts5")
     text = config_text(FirstConfig("s.yaml", None, "docs", False, ("nDCG@10", "RR"), chosen, numbers, date(2026, 11, 16)))
     path.write_text(text)
     return text

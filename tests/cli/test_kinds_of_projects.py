@@ -10,10 +10,9 @@ from typing import Any
 
 import pytest
 
+from searchmark import load_config, load_suite
 from searchmark.cli.main import main
-from searchmark.config import load_config
-from searchmark.files.yaml_files import parse_yaml
-from searchmark.suites import load_suite
+from searchmark.io.data import parse_yaml
 from tests.support.small_histories import git
 
 SUBJECTS = (
@@ -167,6 +166,7 @@ def test_a_history_that_makes_too_few_cases_is_told_and_documents_take_its_place
     assert load_config().corpus.path == str(project / "docs")
 
 
+@pytest.mark.slow
 def test_a_gold_set_that_is_committed_is_searched_in_the_clone_that_it_is_in(
     project: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -56,6 +56,7 @@ def test_pairs_of_grade_0_are_written_if_asked_for() -> None:
     assert len(labels("--zeros")) == 8 * 10
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("suite", [".", "labels.jsonl"])
 def test_a_query_that_no_item_meets_is_a_case_that_scores_0(capsys: pytest.CaptureFixture[str], suite: str) -> None:
     with Path("queries_shop.txt").open("a") as file:
@@ -79,6 +80,7 @@ def test_labels_are_those_of_the_example_every_time() -> None:
     assert Path("labels.jsonl").read_text() == example
 
 
+@pytest.mark.slow
 def test_the_folder_is_a_suite_that_splits_by_type(capsys: pytest.CaptureFixture[str]) -> None:
     labels()
     assert main(["evaluate", "--suite", ".", "--agent", "bm25", "--corpus", "catalogue.jsonl", "--by", "type", "--no-archive"]) == 0

@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
-from searchmark.cli._variadic import spread
+from searchmark import load_run
 from searchmark.cli.main import main
-from searchmark.runs import load_run
+from searchmark.cli.options import repeat_option
 from tests.support.archives import texts_below
 from tests.support.small_histories import git
 
@@ -47,6 +47,7 @@ def evaluate(*arguments: str) -> tuple[int, dict[str, Any]]:
     return code, json.loads(Path("out.json").read_text()) if Path("out.json").exists() else {}
 
 
+@pytest.mark.slow
 def test_a_built_in_agent_is_run_and_scored(shop: Path) -> None:
     code, report = evaluate("--agent", "bm25", "--repo", "shop", "-m", "RR")
     agent = report["agents"]["bm25"]
@@ -84,6 +85,7 @@ def test_a_run_that_was_saved_scores_the_same(shop: Path, capsys) -> None:
     assert again == live
 
 
+@pytest.mark.slow
 def test_several_repositories_are_each_searched_for_their_own_cases(shop: Path) -> None:
     (shop / "other").mkdir()
     (shop / "other" / "login.txt").write_text("login")
@@ -98,6 +100,7 @@ def test_several_repositories_are_each_searched_for_their_own_cases(shop: Path) 
     assert evaluate("--agent", "bm25", "--repo", "a=shop")[0] == 4
 
 
+@pytest.mark.slow
 def test_the_repository_comes_from_the_gold_set_if_it_has_the_commits_of_the_cases(shop: Path) -> None:
     for command in (["init", "-q"], ["add", "."], ["commit", "-q", "-m", "x"]):
         git(shop / "shop", *command)
@@ -109,6 +112,7 @@ def test_the_repository_comes_from_the_gold_set_if_it_has_the_commits_of_the_cas
         assert evaluate("--agent", "bm25")[0] == 4
 
 
+@pytest.mark.slow
 def test_cases_that_bring_documents_are_searched_in_their_own(shop: Path) -> None:
     suite = {
         "schema_version": 1,
@@ -189,6 +193,7 @@ def test_an_agent_that_fails_to_start_is_a_result_not_to_be_trusted(shop: Path, 
     assert "the agent could not be started: OSError: no index" in capsys.readouterr().out
 
 
+@pytest.mark.slow
 def test_one_agent_that_fails_to_start_does_not_stop_the_others(shop: Path, capsys) -> None:
     Path("bad.py").write_text(
         "class Bad:\n    def initialize(self, corpus): raise OSError('no index')\n    def retrieve(self, query): return []\n"
@@ -203,6 +208,7 @@ def test_one_agent_that_fails_to_start_does_not_stop_the_others(shop: Path, caps
     assert report["comparisons"][0]["verdict"] == "INVALID"
 
 
+@pytest.mark.slow
 def test_errors_are_retried_and_only_they(shop: Path, capsys) -> None:
     Path("flaky.py").write_text(
         "from pathlib import Path\n\n\nclass Flaky:\n    def initialize(self, corpus): pass\n\n    def retrieve(self, query):\n"
@@ -237,6 +243,7 @@ def test_errors_are_retried_and_only_they(shop: Path, capsys) -> None:
     assert "no case failed in the last run" in capsys.readouterr().err
 
 
+@pytest.mark.slow
 def test_shards_are_scored_together(shop: Path, capsys) -> None:
     for number in (1, 2):
         main(
@@ -260,6 +267,7 @@ def test_shards_are_scored_together(shop: Path, capsys) -> None:
     assert main(["evaluate", "--gold-set", "gold.json", "--run", "1.jsonl", "--run", "1.jsonl"]) == 4
 
 
+@pytest.mark.slow
 def test_side_by_side_gives_the_same_answers_and_says_that_times_were_under_load(shop: Path, capsys) -> None:
     alone = evaluate("--agent", "bm25", "--repo", "shop")[1]["agents"]["bm25"]
     together = evaluate("--agent", "bm25", "--repo", "shop", "--jobs", "2")[1]["agents"]["bm25"]
@@ -294,6 +302,7 @@ def test_agents_are_compared_live(shop: Path, capsys) -> None:
     assert "cold p50 / p95" in Path("out.md").read_text()
 
 
+@pytest.mark.slow
 def test_an_agent_against_itself_shows_the_noise_floor(shop: Path, capsys) -> None:
     assert main(["compare", "--gold-set", "gold.json", "--agents", "bm25", "--repeat-agent", "--repo", "shop", "-m", "RR"]) == 0
     assert "noise floor, bm25 asked twice: the means differ by RR 0.0000; the times by cold p50" in capsys.readouterr().out.replace(
@@ -301,6 +310,7 @@ def test_an_agent_against_itself_shows_the_noise_floor(shop: Path, capsys) -> No
     )
 
 
+@pytest.mark.slow
 def test_a_saved_run_of_other_queries_is_not_compared(shop: Path, capsys) -> None:
     evaluate("--agent", "bm25", "--repo", "shop", "--save-run", "old.jsonl")
     save(shop / "gold.json", [case | {"query": f"{case['query']} again"} for case in CASES])
@@ -308,6 +318,7 @@ def test_a_saved_run_of_other_queries_is_not_compared(shop: Path, capsys) -> Non
     assert "was asked different queries" in capsys.readouterr().err
 
 
+@pytest.mark.slow
 def test_every_format_of_the_config_is_written(shop: Path, capsys) -> None:
     Path("searchmark.yaml").write_text(
         "evaluation: {num_runs: 1, depth: 2}\nagents:\n  - {name: fast, class: bm25, config: {k1: 2.0}}\noutput: {directory: results, formats: [json, csv, markdown]}\n"
@@ -347,4 +358,4 @@ def test_secrets_of_the_config_reach_no_file(shop: Path) -> None:
     ],
 )
 def test_an_option_takes_several_values(arguments: list[str], spread_out: list[str]) -> None:
-    assert spread(arguments, "--agents") == spread_out
+    assert repeat_option(arguments, "--agents") == spread_out

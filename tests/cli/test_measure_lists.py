@@ -72,10 +72,10 @@ def test_trec_evals_own_names(here: Path) -> None:
 
 
 def test_a_list_in_the_suite_and_in_python(here: Path) -> None:
-    from searchmark import judge, load_run, load_suite, score
+    from searchmark import load_run, load_suite, match_hits, score
 
     suite, run = load_suite("qrels.txt"), load_run("mine.run")
-    assert score(judge(suite, run), ["P@[5,10]", "nDCG@10,MRR"]).names == ["P@5", "P@10", "nDCG@10", "RR"]
+    assert score(match_hits(suite, run), ["P@[5,10]", "nDCG@10,MRR"]).names == ["P@5", "P@10", "nDCG@10", "RR"]
 
 
 @pytest.mark.parametrize(

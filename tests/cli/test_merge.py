@@ -12,10 +12,8 @@ from typing import Any
 
 import pytest
 
-from searchmark.records import RunLabel
-from searchmark.running.shards import shard_rows
-from searchmark.runs import load_run
-from searchmark.suites import load_suite
+from searchmark import RunLabel, load_run, load_suite
+from searchmark.running.plan import shard_rows
 from tests.support.commands import searchmark
 from tests.support.histories import NOUNS, VERBS, Script
 
@@ -52,7 +50,8 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
     gold = json.loads((folder / "gold.json").read_text())
     random.Random(1).shuffle(gold["test_cases"])
     (folder / "gold.json").write_text(json.dumps(gold))
-    evaluate(folder, "--save-run", "single.jsonl", "-o", "single.json")
+    evaluate(folder, "--save-run", "single.jsonl", "--journal", "journal")
+    score(folder, "single.jsonl", to="single.json")
     return folder
 
 
@@ -61,6 +60,11 @@ def evaluate(folder: Path, *more: str, agent: str = "bm25", repositories: tuple[
     words = ["evaluate", "--gold-set", "gold.json", "--agent", agent, *named, "--num-runs", "1"]
     done = searchmark(*words, *more, cwd=folder)
     assert done.returncode == 0, done.stderr
+
+
+def score(place: Path, *runs: str | Path, to: str | Path) -> None:
+    """Write the report of saved runs."""
+    searchmark("evaluate", "--gold-set", "gold.json", "--run", *map(str, runs), "-o", str(to), cwd=place)
 
 
 @pytest.fixture
@@ -73,7 +77,7 @@ def saved_shards(place: Path, folder: Path, of: int) -> list[Path]:
     names = [f"{number}-of-{of}.jsonl" for number in range(1, of + 1)]
     for number, name in enumerate(names, 1):
         if not (place / name).exists():
-            evaluate(place, "--shard", f"{number}/{of}", "--save-run", name)
+            evaluate(place, "--shard", f"{number}/{of}", "--save-run", name, "--journal", f"journal-{number}-of-{of}")
     return [Path(shutil.copy(place / name, folder)) for name in names]
 
 
@@ -93,7 +97,7 @@ def lines(path: Path) -> list[str]:
     return [json.dumps(without_measured(json.loads(line))) for line in path.read_text().splitlines()]
 
 
-@pytest.mark.parametrize("of", [1, 2, 3, pytest.param(5, marks=pytest.mark.slow), pytest.param(7, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("of", [pytest.param(of, marks=[] if of == 3 else [pytest.mark.slow]) for of in (1, 2, 3, 5, 7)])
 def test_the_merged_run_is_the_one_that_one_machine_makes(place: Path, shards, tmp_path: Path, of: int) -> None:
     paths = shards(of)
     random.Random(of).shuffle(paths)
@@ -101,9 +105,8 @@ def test_the_merged_run_is_the_one_that_one_machine_makes(place: Path, shards, t
     assert lines(tmp_path / "merged.jsonl") == lines(place / "single.jsonl")
     found = load_run(tmp_path / "merged.jsonl").provenance
     assert (found.shard, [str(part.provenance.shard) for part in found.parts]) == (None, [f"{n}/{of}" for n in range(1, of + 1)])
-    for name, run in (("one", place / "single.jsonl"), ("all", tmp_path / "merged.jsonl")):
-        searchmark("evaluate", "--gold-set", str(place / "gold.json"), "--run", str(run), "-o", f"{name}.json", cwd=tmp_path)
-    assert lines_of_report(tmp_path / "all.json") == lines_of_report(tmp_path / "one.json")
+    score(place, tmp_path / "merged.jsonl", to=tmp_path / "merged.json")
+    assert lines_of_report(tmp_path / "merged.json") == lines_of_report(place / "single.json")
 
 
 def lines_of_report(path: Path) -> str:
@@ -111,20 +114,22 @@ def lines_of_report(path: Path) -> str:
 
 
 def test_shards_are_scored_together_as_the_run_of_one_machine(place: Path, shards, tmp_path: Path) -> None:
-    runs = [str(path) for path in reversed(shards(3))]
-    for name, named in (("one", [str(place / "single.jsonl")]), ("all", runs)):
-        searchmark("evaluate", "--gold-set", str(place / "gold.json"), "--run", *named, "-o", f"{name}.json", cwd=tmp_path)
-    assert lines_of_report(tmp_path / "all.json") == lines_of_report(tmp_path / "one.json")
+    score(place, *reversed(shards(3)), to=tmp_path / "all.json")
+    assert lines_of_report(tmp_path / "all.json") == lines_of_report(place / "single.json")
 
 
-def test_a_machine_needs_only_the_repositories_of_its_shard(place: Path, tmp_path: Path) -> None:
+@pytest.mark.slow
+def test_a_machine_needs_only_the_repositories_of_its_shard(place: Path, shards, tmp_path: Path) -> None:
     cases = json.loads((place / "gold.json").read_text())["test_cases"]
     suite = load_suite(place / "gold.json")
     needed = [{cases[row]["repository"] for row in shard_rows(suite, number, 3)} for number in (1, 2, 3)]
-    assert min(map(len, needed)) < 3
-    for number, names in enumerate(needed, 1):
-        evaluate(place, "--shard", f"{number}/3", "--save-run", f"{tmp_path}/{number}.jsonl", repositories=tuple(sorted(names)))
-    merge("1.jsonl", "2.jsonl", "3.jsonl", "-o", "merged.jsonl", cwd=tmp_path)
+    fewest = min(needed, key=len)
+    assert len(fewest) < 3
+    number = needed.index(fewest) + 1
+    paths = shards(3)
+    evaluate(place, "--shard", f"{number}/3", "--save-run", f"{tmp_path}/few.jsonl", repositories=tuple(sorted(fewest)))
+    paths[number - 1] = tmp_path / "few.jsonl"
+    merge(*paths, "-o", "merged.jsonl", cwd=tmp_path)
     assert lines(tmp_path / "merged.jsonl") == lines(place / "single.jsonl")
 
 
@@ -156,25 +161,28 @@ def test_a_partial_run_is_untrusted_and_can_be_completed_later(place: Path, shar
     assert (missing.status, missing.details.failure) == ("not_run", "the shard of this case was not among those that were merged")
 
 
+@pytest.mark.slow
 def test_a_shard_that_comes_twice_is_named_with_its_files_and_counts_once_if_that_is_wanted(
     place: Path, shards, tmp_path: Path
 ) -> None:
-    first, second = shards(2)
-    evaluate(place, "--shard", "1/2", "--save-run", str(tmp_path / "again.jsonl"))
-    said = merge(first.name, "again.jsonl", second.name, "-o", "merged.jsonl", cwd=tmp_path, code=2)
-    assert f"answered more than once, by {first.name} and again.jsonl: '{load_run(first).case_ids[0]}', " in said
-    merge(first.name, "again.jsonl", second.name, "-o", "merged.jsonl", "--partial", cwd=tmp_path)
+    first, second, third = (path.name for path in shards(3))
+    evaluate(place, "--shard", "1/3", "--save-run", str(tmp_path / "again.jsonl"))
+    said = merge(first, "again.jsonl", second, third, "-o", "merged.jsonl", cwd=tmp_path, code=2)
+    assert f"answered more than once, by {first} and again.jsonl: '{load_run(tmp_path / first).case_ids[0]}', " in said
+    merge(first, "again.jsonl", second, third, "-o", "merged.jsonl", "--partial", cwd=tmp_path)
     assert lines(tmp_path / "merged.jsonl") == lines(place / "single.jsonl")
 
 
+@pytest.mark.slow
 def test_another_config_of_the_agent_is_refused(place: Path, shards, tmp_path: Path) -> None:
-    first, _ = shards(2)
+    first, *_ = shards(3)
     (tmp_path / "other.yaml").write_text("agents: [{name: bm25, class: bm25, config: {k1: 2.0}}]\n")
-    evaluate(place, "--shard", "2/2", "--save-run", str(tmp_path / "other.jsonl"), "--config", str(tmp_path / "other.yaml"))
+    evaluate(place, "--shard", "2/3", "--save-run", str(tmp_path / "other.jsonl"), "--config", str(tmp_path / "other.yaml"))
     said = merge(first.name, "other.jsonl", "-o", "merged.jsonl", cwd=tmp_path, code=2)
     assert f"the runs of 'bm25' in {first.name} and other.jsonl are not parts of one: they differ in agent (config, " in said
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("option", "differs"),
     [
@@ -185,11 +193,12 @@ def test_another_config_of_the_agent_is_refused(place: Path, shards, tmp_path: P
 def test_shards_that_were_asked_otherwise_are_refused(
     place: Path, shards, tmp_path: Path, option: tuple[str, ...], differs: str
 ) -> None:
-    first, _ = shards(2)
-    evaluate(place, "--shard", "2/2", "--save-run", str(tmp_path / "other.jsonl"), *option)
+    first, *_ = shards(3)
+    evaluate(place, "--shard", "2/3", "--save-run", str(tmp_path / "other.jsonl"), *option)
     assert f"they differ in {differs}\n" in merge(first, tmp_path / "other.jsonl", "-o", "merged.jsonl", cwd=tmp_path, code=2)
 
 
+@pytest.mark.slow
 def test_shards_of_several_agents_become_one_run_each(place: Path, tmp_path: Path) -> None:
     named = [word for name in REPOSITORIES for word in ("--repo", f"{name}={name}")]
     for number in (1, 2):
@@ -205,11 +214,11 @@ def test_shards_of_several_agents_become_one_run_each(place: Path, tmp_path: Pat
 
 
 def test_a_merged_run_is_written_as_trec_and_never_over_a_shard(place: Path, shards, tmp_path: Path) -> None:
-    first, second = shards(2)
-    merge(first, second, "-o", "merged.trec", cwd=tmp_path)
+    first, second, third = (path.name for path in shards(3))
+    merge(first, second, third, "-o", "merged.trec", cwd=tmp_path)
     assert load_run(tmp_path / "merged.trec").index.keys() <= load_run(place / "single.jsonl").index.keys()
-    said = merge(first.name, second.name, "-o", first.name, cwd=tmp_path, code=4)
-    assert f"{first.name} would overwrite the shard {first.name}; name another file or folder" in said
+    said = merge(first, second, third, "-o", first, cwd=tmp_path, code=4)
+    assert f"{first} would overwrite the shard {first}; name another file or folder" in said
 
 
 @pytest.mark.parametrize(
@@ -229,12 +238,11 @@ def test_what_is_no_shard_is_refused_in_one_sentence(place: Path, tmp_path: Path
     assert found.count("\n") == 1
 
 
-@pytest.fixture(scope="module")
-def journals(place: Path) -> list[Path]:
+@pytest.fixture
+def journals(place: Path, shards) -> list[Path]:
     """The journals of three shards, each of which came to its end."""
-    for number in (1, 2, 3):
-        evaluate(place, "--shard", f"{number}/3", "--journal", f"journal-{number}")
-    return [next((place / f"journal-{number}").glob("*.jsonl")) for number in (1, 2, 3)]
+    shards(3)
+    return [next((place / f"journal-{number}-of-3").glob("*.jsonl")) for number in (1, 2, 3)]
 
 
 def test_journals_are_merged_like_saved_shards(place: Path, journals: list[Path], shards, tmp_path: Path) -> None:
@@ -263,6 +271,5 @@ def test_what_no_journal_of_ours_holds_is_refused(journals: list[Path], tmp_path
 
 
 def test_the_journal_of_a_whole_run_is_not_a_shard(place: Path, tmp_path: Path) -> None:
-    evaluate(place, "--journal", str(tmp_path / "journal"))
-    (journal,) = (tmp_path / "journal").glob("*.jsonl")
+    (journal,) = (place / "journal").glob("*.jsonl")
     assert "is not a shard" in merge(journal, "-o", "merged.jsonl", cwd=tmp_path, code=4)

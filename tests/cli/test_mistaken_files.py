@@ -9,10 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from searchmark import FieldMapping, load_corpus, load_run, load_suite
+from searchmark import FieldMapping, FormatError, load_corpus, load_run, load_suite
 from searchmark.cli.main import main
-from searchmark.errors import FormatError
-from searchmark.files.recognised import recognised
+from searchmark.formats.detection import detect_kind
 from tests.conftest import ROOT
 
 EXAMPLES = ROOT / "examples"
@@ -41,6 +40,7 @@ def files(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Path:
     return tmp_path
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "told"),
     [
@@ -67,6 +67,7 @@ def test_what_is_given_as_a_suite(files: Path, capsys: pytest.CaptureFixture[str
     assert f"searchmark: {files / name}: {told}" in capsys.readouterr().err
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "told"),
     [
@@ -119,7 +120,7 @@ def test_what_is_given_as_a_corpus(files: Path, name: str, told: str) -> None:
 def test_what_is_given_as_topics_or_as_a_config(files: Path) -> None:
     with pytest.raises(FormatError, match="is TREC qrels, not topics; name it with --suite"):
         load_suite(files / "qrels.txt", topics=files / "qrels.txt")
-    from searchmark.config import load_config
+    from searchmark import load_config
 
     with pytest.raises(FormatError, match="is a suite of Searchmark, not a config; name it with --suite"):
         load_config(files / "suite.yaml")
@@ -176,7 +177,7 @@ def test_what_was_expected_beside_what_was_found_is_read_as_a_run(file) -> None:
 
 def test_a_long_file_is_told_by_its_first_entry_and_not_by_names_further_down(file) -> None:
     hits = [{"id": f"d{number}", "_id": "x", "title": "t" * 99, "text": "u" * 99} for number in range(500)]
-    found = recognised(file("long.json", json.dumps([{"query": "a", "hits": hits}, {"query": "b", "hits": hits}])))
+    found = detect_kind(file("long.json", json.dumps([{"query": "a", "hits": hits}, {"query": "b", "hits": hits}])))
     assert found is not None
     assert (found.name, found.roles) == ("a list of answers", ("run",))
 
@@ -184,17 +185,17 @@ def test_a_long_file_is_told_by_its_first_entry_and_not_by_names_further_down(fi
 def test_the_sections_of_a_config_are_known() -> None:
     from dataclasses import fields
 
-    from searchmark.config.sections import Config
-    from searchmark.files.recognised import CONFIG_SECTIONS
+    from searchmark import Config
+    from searchmark.formats.detection import CONFIG_SECTIONS
 
     assert {each.name for each in fields(Config)} == CONFIG_SECTIONS
 
 
 def test_every_format_that_names_tell_is_one_of_suites() -> None:
-    from searchmark.files.known_kinds import BY_ENTRY, BY_TOP
-    from searchmark.suites.detect import FORMATS as SUITES
+    from searchmark.formats import SUITE_FORMATS as SUITES
+    from searchmark.formats.detection import KINDS_BY_ENTRY_NAMES, KINDS_BY_TOP_NAMES
 
-    assert {each.format for each in (*BY_TOP, *BY_ENTRY)} <= {*SUITES, None}
+    assert {each.format for each in (*KINDS_BY_TOP_NAMES, *KINDS_BY_ENTRY_NAMES)} <= {*SUITES, None}
 
 
 def test_a_run_whose_hits_have_fields_of_suites_is_a_run(file) -> None:
@@ -203,7 +204,7 @@ def test_a_run_whose_hits_have_fields_of_suites_is_a_run(file) -> None:
 
 
 def test_a_config_in_json_is_a_config(file) -> None:
-    found = recognised(file("c.json", '{"evaluation": {"num_runs": 3}, "output": {"formats": ["json"]}}'))
+    found = detect_kind(file("c.json", '{"evaluation": {"num_runs": 3}, "output": {"formats": ["json"]}}'))
     assert found is not None
     assert found.name == "a config of Searchmark"
 
@@ -222,13 +223,13 @@ def test_a_config_in_json_is_a_config(file) -> None:
     ],
 )
 def test_other_files(file, content: bytes, name: str | None) -> None:
-    found = recognised(file("x", content))
+    found = detect_kind(file("x", content))
     assert (found and found.name) == name
 
 
 def test_a_large_file_is_recognised_by_its_beginning(file) -> None:
     cases = [{"id": f"q{n}", "query": "x", "ground_truth_files": ["a"] * 20} for n in range(2000)]
-    found = recognised(file("gold.json", json.dumps({"test_cases": cases}, indent=2)))
+    found = detect_kind(file("gold.json", json.dumps({"test_cases": cases}, indent=2)))
     assert found is not None
     assert found.name == "a gold set"
-    assert recognised(FORMATS / "beir") is not None
+    assert detect_kind(FORMATS / "beir") is not None

@@ -10,9 +10,8 @@ from xml.etree import ElementTree as ET
 
 import pytest
 
+from searchmark import load_config, load_run
 from searchmark.cli.main import main
-from searchmark.config import load_config
-from searchmark.runs import load_run
 
 ROOT = Path(__file__).parents[2]
 CONFIG = """\
@@ -62,6 +61,7 @@ def test_a_mode_may_be_named_alone_where_one_agent_of_the_config_has_it() -> Non
     assert list(agents("evaluate", "--mode", "trigram")) == ["trigram"]
 
 
+@pytest.mark.slow
 def test_an_agent_without_modes_is_its_own_only_mode() -> None:
     assert list(agents("evaluate", "--mode", "bm25")) == ["bm25"]
 
@@ -91,6 +91,7 @@ def test_compare_asks_all_modes_or_those_that_are_named() -> None:
     assert list(agents("compare", "--agents", "lookup", "--mode", ARMS[2], "--mode", ARMS[0])) == [ARMS[2], ARMS[0]]
 
 
+@pytest.mark.slow
 def test_modes_that_would_be_called_alike_get_the_name_of_their_agent() -> None:
     found = agents("compare", "--agents", "lookup", "other", "--mode", "fts5", "--baseline", "other:fts5")
     assert [(name, agent["run"]["agent"]["source"]) for name, agent in found.items()] == [
@@ -137,6 +138,7 @@ def test_an_agent_that_is_called_as_a_mode_is_refused(capsys: pytest.CaptureFixt
     assert "the agent 'other:fts5' is called as the mode 'fts5' of 'other' is; rename one of them" in capsys.readouterr().err
 
 
+@pytest.mark.slow
 def test_code_that_the_command_line_names_has_the_modes_of_the_config() -> None:
     Path("mine.py").write_text("class Mine:\n    def __init__(self, first): self.first = first\n    def initialize(self, corpus): ...\n"
                                "    def retrieve(self, query, k): return [self.first]\n")  # fmt: skip
@@ -219,6 +221,7 @@ class TestSuiteHeader:
         Path("suite.yaml").write_text(f"schema_version: 1\ncorpus: docs.json\n{header}\n{self.CASES}")
         return main(["evaluate", "--gold-set", "suite.yaml", "--config", "modes.yaml", *arguments, "-o", "report.json"])
 
+    @pytest.mark.slow
     @pytest.mark.parametrize(
         ("header", "arguments", "name"),
         [
@@ -261,7 +264,7 @@ class TestDecision:
         assert "bilingual: no case of this category" in first["evidence"]
 
     def test_missing_arms_are_said_before_anything_is_run(self, monkeypatch, capsys: pytest.CaptureFixture[str]) -> None:
-        monkeypatch.setattr("searchmark.cli.verbs.compare.run_shown", lambda *_: pytest.fail("it was run all the same"))
+        monkeypatch.setattr("searchmark.cli.verbs.compare.run_with_progress", lambda *_: pytest.fail("it was run all the same"))
         assert searchmark("compare", "--agents", "bm25", "semantic", "--decide", "vector-search") == 4
         said = capsys.readouterr().err
         assert "--decide vector-search compares fts5 and fts5+vector or fts5+vector and fts5+vector+reranker" in said

@@ -40,6 +40,7 @@ def searchmark(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str
     return subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
 
 
+@pytest.mark.slow
 def test_a_function_searches_what_it_has_and_hits_are_not_known_to_be_valid(folder: Path) -> None:
     arguments = ["evaluate", "--gold-set", "suite.json", "--agent", "agents.py:search"]
     ran = searchmark(folder, *arguments, "--save-run", "run.jsonl")
@@ -48,12 +49,14 @@ def test_a_function_searches_what_it_has_and_hits_are_not_known_to_be_valid(fold
     assert (run.provenance.own_corpus, run.valid, list(run.ids[:2])) == (True, None, ["app.py", "nowhere.py"])
 
 
+@pytest.mark.slow
 def test_an_agent_that_turns_out_to_need_a_corpus_is_refused_in_one_sentence(folder: Path) -> None:
     ran = searchmark(folder, "evaluate", "--gold-set", "suite.json", "--agent", "agents.py:Indexer")
     assert ran.returncode == 4
     assert "the agent 'Indexer' needs a corpus: name what to search with --corpus or --repo" in ran.stderr
 
 
+@pytest.mark.slow
 def test_an_agent_that_is_known_to_need_a_corpus_is_refused_before_anything_starts(folder: Path) -> None:
     ran = searchmark(folder, "evaluate", "--gold-set", "suite.json", "--agent", "command:rg {query} {corpus}")
     assert ran.returncode == 4

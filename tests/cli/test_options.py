@@ -12,9 +12,9 @@ import click
 import pytest
 from click.testing import CliRunner
 
-from searchmark import CompareOptions, DatasetConfig, RunOptions
+from searchmark import CompareSettings, DatasetSettings, RunSettings
 from searchmark.cli.main import app, main
-from searchmark.options.option import OptionField, option_fields
+from searchmark.config.option import OptionField, option_fields
 from tests.conftest import ROOT
 from tests.support.small_histories import git
 
@@ -60,8 +60,9 @@ def repository() -> Path:
 
 
 class TestPrecedence:
+    @pytest.mark.slow
     def test_how_to_run_comes_from_command_line_environment_file_or_default(self, monkeypatch) -> None:
-        assert run_options()["depth"] == RunOptions().depth
+        assert run_options()["depth"] == RunSettings().depth
         Path("searchmark.yaml").write_text("evaluation: {depth: 2, timeout_seconds: 7, warm_up: false}\n")
         assert run_options()["depth"] == 2
         monkeypatch.setenv("SEARCHMARK_EVALUATION_DEPTH", "4")
@@ -69,12 +70,14 @@ class TestPrecedence:
         options = run_options("--depth", "5")
         assert (options["depth"], options["timeout_seconds"], options["warm_up"]) == (5, 7.0, False)
 
+    @pytest.mark.slow
     def test_what_equals_the_default_still_overrides_the_file(self, monkeypatch) -> None:
         Path("searchmark.yaml").write_text("evaluation: {depth: 2, warm_up: false, randomize_order: false}\n")
         monkeypatch.setenv("SEARCHMARK_EVALUATION_RANDOMIZE_ORDER", "true")
         options = run_options("--depth", "100", "--warm-up")
         assert (options["depth"], options["warm_up"], options["randomize_order"]) == (100, True, True)
 
+    @pytest.mark.slow
     def test_how_to_compare_comes_from_command_line_environment_file_or_default(self, monkeypatch) -> None:
         assert verdict() == "IMPROVED"
         Path("searchmark.yaml").write_text("compare: {min_effect: 0.9}\n")
@@ -84,7 +87,7 @@ class TestPrecedence:
         assert verdict("--min-effect", "0.9") == "WITHIN NOISE"
 
     def test_how_to_mine_comes_from_command_line_environment_file_or_default(self, repository: Path, monkeypatch) -> None:
-        assert dataset_options()["max_files"] == DatasetConfig().max_files
+        assert dataset_options()["max_files"] == DatasetSettings().max_files
         Path("searchmark.yaml").write_text("dataset: {max_files: 2, paths: [shelf.py], first_parent: true}\n")
         assert dataset_options()["max_files"] == 2
         monkeypatch.setenv("SEARCHMARK_DATASET_MAX_FILES", "3")
@@ -104,6 +107,7 @@ class TestPrecedence:
         assert main(["evaluate", *SUITE, "--agent", "my.module:Agent", "--corpus", "."]) == 4
         assert "--no-exec allows built-in agents only" in capsys.readouterr().err
 
+    @pytest.mark.slow
     def test_a_sample_has_a_journal_of_its_own_for_every_seed(self) -> None:
         for seed in (1, 2):
             Path("searchmark.yaml").write_text(f"evaluation: {{seed: {seed}}}\n")
@@ -172,10 +176,10 @@ class TestHelp:
         [
             pytest.param(verb, field, id=f"{verb}-{field.name}")
             for verb, section in [
-                ("evaluate", RunOptions),
-                ("compare", RunOptions),
-                ("compare", CompareOptions),
-                ("generate", DatasetConfig),
+                ("evaluate", RunSettings),
+                ("compare", RunSettings),
+                ("compare", CompareSettings),
+                ("generate", DatasetSettings),
             ]
             for field in option_fields(section)
             if field.kind is not bool and field.default not in (None, ())

@@ -6,19 +6,19 @@ from pathlib import Path
 
 import pytest
 
-from searchmark.cli._output import output_files
+from searchmark import UsageError
 from searchmark.cli.main import main
-from searchmark.config import OutputConfig
-from searchmark.errors import UsageError
+from searchmark.cli.output import output_files
+from searchmark.config.sections import OutputSettings
 
 
 def test_a_directory_gets_every_configured_format(tmp_path: Path) -> None:
-    config = OutputConfig(directory=str(tmp_path), formats=("json", "csv", "text"))
+    config = OutputSettings(directory=str(tmp_path), formats=("json", "csv", "text"))
     assert [file.path.name for file in output_files((), config)] == ["report.json", "report.csv", "report.txt"]
 
 
 def test_summaries_stand_beside_the_reports_that_they_are_of(tmp_path: Path) -> None:
-    config = OutputConfig(directory=str(tmp_path), formats=("text", "summary", "csv", "summary-csv"))
+    config = OutputSettings(directory=str(tmp_path), formats=("text", "summary", "csv", "summary-csv"))
     names = ["report.txt", "report.summary.txt", "report.csv", "report.summary.csv"]
     assert [file.path.name for file in output_files((), config)] == names
 
@@ -28,7 +28,7 @@ def test_an_unknown_format_in_the_config_is_refused() -> None:
         UsageError,
         match="there is no report format 'pdf'; available: comment, csv, html, json, junit, latex, markdown, summary, summary-csv, text",
     ):
-        output_files((), OutputConfig(formats=("json", "pdf")))
+        output_files((), OutputSettings(formats=("json", "pdf")))
 
 
 def test_an_unknown_extension_is_refused_before_the_suite_is_read(tmp_path: Path, capsys) -> None:

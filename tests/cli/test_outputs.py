@@ -12,15 +12,13 @@ from typing import Any
 
 import pytest
 
-from searchmark import Answer, Hit, Run, load_run, load_suite, save_run
-from searchmark.cli import _output
+from searchmark import Answer, AnswerDetails, Hit, Provenance, Report, Run, UsageError, load_config, load_run, load_suite, save_run
+from searchmark.cli import groups, output
 from searchmark.cli.main import main
-from searchmark.config import OutputConfig, load_config
-from searchmark.errors import UsageError
-from searchmark.files.yaml_files import parse_yaml
-from searchmark.records import AgentIdentity, AnswerDetails, Provenance
-from searchmark.reports import RENDERERS, Report
-from searchmark.reports.file_names import ReportFile, files_in, name_values
+from searchmark.config.sections import OutputSettings
+from searchmark.io.data import parse_yaml
+from searchmark.records.provenance import AgentIdentity
+from searchmark.reports.render import RENDERERS, ReportFile, files_in, name_values
 from searchmark.reports.report import AgentSummary, RunSummary, SuiteSummary
 from tests.generated_docs import ROOT
 
@@ -45,9 +43,8 @@ def in_ticks(cell: str) -> list[str]:
 def workplace(tmp_path: Path, monkeypatch) -> Path:
     shutil.copytree(ROOT / "examples", tmp_path / "examples")
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(_output, "now", lambda: TIME)
-    for verb in ("evaluate", "compare", "gate"):
-        monkeypatch.setattr(f"searchmark.cli.verbs.{verb}.now", lambda: TIME)
+    for module in (output, groups):
+        monkeypatch.setattr(module, "now", lambda: TIME)
     return tmp_path
 
 
@@ -124,6 +121,7 @@ def found_at(data: Any, path: list[str]) -> list[Any]:
     return [found for step in steps for found in found_at(step, path[1:])]
 
 
+@pytest.mark.slow
 def test_every_field_of_the_template_is_in_the_report(labelled: Path) -> None:
     command = ["evaluate", "--gold-set", str(labelled), "--agent", "semantic", "--corpus", "items.jsonl", "--num-runs", "3"]
     assert main([*command, "-o", "report.json"]) == 0
@@ -145,6 +143,7 @@ def test_everything_that_an_agent_may_state_is_in_the_report(workplace: Path) ->
     assert [path for path in paths if not all(value not in (None, [], {}) for value in found_at(data, path.split(".")))] == []
 
 
+@pytest.mark.slow
 def test_the_markdown_report_has_every_part_of_the_template(labelled: Path) -> None:
     command = ["evaluate", "--gold-set", str(labelled), "--agent", "semantic", "--corpus", "items.jsonl", "--num-runs", "3"]
     assert main([*command, "-o", "report.md"]) == 0
@@ -163,6 +162,7 @@ def test_the_markdown_report_has_every_part_of_the_template(labelled: Path) -> N
     assert [part for part in parts if part not in text] == []
 
 
+@pytest.mark.slow
 def test_what_an_agent_cannot_measure_has_no_placeholder(labelled: Path) -> None:
     command = ["evaluate", "--gold-set", str(labelled), "--agent", "bm25", "--corpus", "items.jsonl", "--num-runs", "1"]
     assert main([*command, "-o", "report.json"]) == 0
@@ -171,6 +171,7 @@ def test_what_an_agent_cannot_measure_has_no_placeholder(labelled: Path) -> None
     assert "index_only" not in agent["latency_ms"]
 
 
+@pytest.mark.slow
 def test_declared_versions_take_precedence_over_known_ones(labelled: Path) -> None:
     (labelled.parent / "c.yaml").write_text("versions: {dataset_version: fashion-4, chunking_config: whole titles}")
     command = ["evaluate", "--gold-set", str(labelled), "--agent", "semantic", "--corpus", "items.jsonl", "--num-runs", "1"]
@@ -197,6 +198,7 @@ def test_an_unknown_version_is_refused_with_its_field(workplace: Path, capsys) -
     assert "c.yaml, versions.data_version: is not a known field" in capsys.readouterr().err
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "reason"),
     [
@@ -223,15 +225,15 @@ def test_a_name_that_cannot_be_is_refused_before_the_suite_is_read(workplace: Pa
 @pytest.mark.parametrize(
     ("config", "reason"),
     [
-        (OutputConfig(formats=("json",), file_name={"csv": "x"}), "output.file_name has a name for 'csv', which output.formats"),
-        (OutputConfig(formats=("json",), file_name={"pdf": "x"}), "there is no report format 'pdf'"),
+        (OutputSettings(formats=("json",), file_name={"csv": "x"}), "output.file_name has a name for 'csv', which output.formats"),
+        (OutputSettings(formats=("json",), file_name={"pdf": "x"}), "there is no report format 'pdf'"),
         (
-            OutputConfig(formats=("text", "summary"), file_name={"text": "x", "summary": "x"}),
+            OutputSettings(formats=("text", "summary"), file_name={"text": "x", "summary": "x"}),
             "'text' and 'summary' one file, 'x.txt'",
         ),
     ],
 )
-def test_names_that_do_not_fit_the_formats_are_refused(config: OutputConfig, reason: str) -> None:
+def test_names_that_do_not_fit_the_formats_are_refused(config: OutputSettings, reason: str) -> None:
     with pytest.raises(UsageError, match=re.escape(reason)):
         files_in(Path(), config)
 
@@ -274,7 +276,7 @@ def test_a_link_that_leads_out_of_the_folder_is_refused(workplace: Path, capsys)
 def test_earlier_reports_are_hidden_from_agents(tmp_path: Path) -> None:
     for name in ("eval_20260101_m.json", "eval_20260102_n.json", "other.json"):
         (tmp_path / name).touch()
-    (file,) = files_in(tmp_path, OutputConfig(formats=("json",), file_name="eval_{date}_{model}"))
+    (file,) = files_in(tmp_path, OutputSettings(formats=("json",), file_name="eval_{date}_{model}"))
     assert [path.name for path in file.existing()] == ["eval_20260101_m.json", "eval_20260102_n.json"]
 
 
@@ -290,6 +292,7 @@ def test_an_unknown_extension_is_refused_with_all_that_there_are(workplace: Path
     assert [suffix for each in RENDERERS.values() for suffix in each.suffixes if suffix not in said] == []
 
 
+@pytest.mark.slow
 def test_a_run_saved_as_trec_says_what_it_lacks_and_scores_alike(workplace: Path, capsys) -> None:
     live = arguments_of("evaluate --agent hybrid --save-run run.trec -m nDCG@10 -m RR --per-case")
     assert main(live) == 0
@@ -310,7 +313,7 @@ def test_a_case_that_trec_cannot_hold_is_refused_before_anything_is_run(workplac
 
 @pytest.mark.parametrize("verb", ["evaluate", "compare", "gate"])
 def test_the_help_and_the_refusal_name_the_same_formats(verb: str, capsys: pytest.CaptureFixture[str]) -> None:
-    from searchmark.reports import format_of
+    from searchmark.reports.render import format_of
 
     with pytest.raises(UsageError) as refused:
         format_of(Path("report.foo"))

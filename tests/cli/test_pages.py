@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from searchmark.cli import _pages
-from searchmark.cli._pages import topics
+from searchmark.cli import options
 from searchmark.cli.main import main
+from searchmark.cli.options import topics
 from tests.conftest import ROOT
 
 SOURCE = ROOT / "src" / "searchmark"
@@ -20,8 +20,7 @@ POINTER = re.compile(r"searchmark docs ([a-z][a-z0-9/-]*)")
 
 def messages() -> Iterator[tuple[str, str]]:
     """Every text in the source that is not a docstring, with its file."""
-    files = [file for file in sorted(SOURCE.rglob("*.py")) if "builtin_suites" not in file.parts]  # which hold a corpus
-    for file in files:
+    for file in sorted(SOURCE.rglob("*.py")):
         tree = ast.parse(file.read_text("utf-8"))
         docstrings = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
         for node in ast.walk(tree):
@@ -29,6 +28,7 @@ def messages() -> Iterator[tuple[str, str]]:
                 yield file.name, node.value
 
 
+@pytest.mark.slow
 def test_messages_point_to_pages_that_exist_and_not_to_files_that_may_not() -> None:
     found = list(messages())
     pointed = {topic for _, text in found for topic in POINTER.findall(text)}
@@ -76,13 +76,13 @@ def test_a_page_without_its_folder_is_named_as_meant(capsys: pytest.CaptureFixtu
 
 def test_pages_that_were_installed_go_first(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     (tmp_path / "agents.md").write_text("# Installed\n")
-    monkeypatch.setattr(_pages, "FOLDERS", (tmp_path, *_pages.FOLDERS))
+    monkeypatch.setattr(options, "FOLDERS", (tmp_path, *options.FOLDERS))
     assert list(topics()) == ["agents"]
 
 
 def test_pages_that_are_nowhere_are_told(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(_pages, "FOLDERS", (tmp_path,))
+    monkeypatch.setattr(options, "FOLDERS", (tmp_path,))
     assert main(["docs"]) == 4
     assert "not installed" in capsys.readouterr().err

@@ -14,7 +14,7 @@ from urllib.parse import quote, quote_plus
 
 import pytest
 
-from searchmark.reports import suffixes
+from searchmark.reports.render import suffixes
 from tests.conftest import ROOT
 
 pytestmark = pytest.mark.slow

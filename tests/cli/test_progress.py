@@ -10,12 +10,12 @@ from pathlib import Path
 
 import pytest
 
-from searchmark.cli import _heartbeat, _progress
-from searchmark.cli._heartbeat import ProgressLine, duration, heartbeat
-from searchmark.cli._output import remark
+from searchmark import RunLabel
+from searchmark.cli import progress
 from searchmark.cli.main import main
-from searchmark.records import RunLabel
-from searchmark.running.progress import Progress
+from searchmark.cli.output import remark
+from searchmark.cli.progress import ProgressLine, duration, heartbeat
+from searchmark.running.request import RunProgress
 
 BM25, KEYWORD = RunLabel("bm25"), RunLabel("keyword")
 
@@ -37,34 +37,34 @@ def clock() -> Clock:
 def test_the_line_has_cases_rate_and_time_left(clock: Clock) -> None:
     line = ProgressLine([BM25, KEYWORD], clock)
     assert line.line() is None
-    line.take(Progress(BM25, 0, 200, 0))
-    line.take(Progress(KEYWORD, 0, 200, 0))
+    line.take(RunProgress(BM25, 0, 200, 0))
+    line.take(RunProgress(KEYWORD, 0, 200, 0))
     clock.now += 10
-    line.take(Progress(BM25, 25, 200, 0))
-    line.take(Progress(KEYWORD, 15, 200, 2))
+    line.take(RunProgress(BM25, 25, 200, 0))
+    line.take(RunProgress(KEYWORD, 15, 200, 2))
     assert line.line() == "10 s: bm25 25/200, keyword 15/200 (2 failed); 4 cases/s, about 90 s left"
 
 
 def test_cases_of_runs_that_have_not_begun_are_left_too(clock: Clock) -> None:
     line = ProgressLine([BM25, KEYWORD], clock)
-    line.take(Progress(BM25, 0, 100, 0))
+    line.take(RunProgress(BM25, 0, 100, 0))
     clock.now += 10
-    line.take(Progress(BM25, 50, 100, 0))
+    line.take(RunProgress(BM25, 50, 100, 0))
     assert line.line() == "10 s: bm25 50/100; 5 cases/s, about 30 s left"
 
 
 def test_what_an_agent_prepares_is_said_while_no_case_is_answered(clock: Clock) -> None:
     line = ProgressLine([BM25], clock)
-    line.take(Progress(BM25, 0, 100, 0, "indexing"))
+    line.take(RunProgress(BM25, 0, 100, 0, "indexing"))
     clock.now += 20
     assert line.line() == "20 s: bm25 0/100 (indexing)"
 
 
 def test_answers_that_a_resumed_run_began_with_say_nothing_about_its_speed(clock: Clock) -> None:
     line = ProgressLine([BM25], clock)
-    line.take(Progress(BM25, 90, 100, 0))
+    line.take(RunProgress(BM25, 90, 100, 0))
     clock.now += 10
-    line.take(Progress(BM25, 95, 100, 0))
+    line.take(RunProgress(BM25, 95, 100, 0))
     assert line.line() == "10 s: bm25 95/100; 0.5 cases/s, about 10 s left"
 
 
@@ -76,7 +76,7 @@ def test_time_spans_are_said_as_people_say_them(seconds: float, words: str) -> N
 def test_a_line_comes_again_and_again_until_the_work_is_done(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(_heartbeat, "EVERY", 0.0)
+    monkeypatch.setattr(progress, "EVERY", 0.0)
     said, twice = [], threading.Event()
 
     def line() -> str:
@@ -101,6 +101,7 @@ def command(folder: Path, *more: str) -> list[str]:
     return ["evaluate", *named, "--agent", "bm25", "--num-runs", "1", "--no-archive", "-m", "RR", *more]
 
 
+@pytest.mark.slow
 def test_a_short_run_says_nothing(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(command(tmp_path)) == 0
     assert capsys.readouterr().err == ""
@@ -113,10 +114,11 @@ def after_ten_seconds(line: Callable[[], str | None]) -> Iterator[None]:
     remark(line() or "")
 
 
+@pytest.mark.slow
 def test_lines_go_to_stderr_and_spoil_no_json(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(_progress, "heartbeat", after_ten_seconds)
+    monkeypatch.setattr(progress, "heartbeat", after_ten_seconds)
     assert main(command(tmp_path, "-o", "-")) == 0
     printed = capsys.readouterr()
     assert "s: bm25 1/1" in printed.err

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from searchmark.archive.store import Archive
+from searchmark import Archive
 from tests.support import commands
 
 QUICKSTART = commands.ROOT / "examples" / "quickstart"
@@ -54,6 +54,7 @@ def test_a_file_that_contradicts_itself_is_refused_in_one_sentence(spoil: Callab
     assert sentence in done.stderr
 
 
+@pytest.mark.slow
 def test_the_summary_of_an_entry_means_the_whole_entry() -> None:
     folder = Archive(FOLDER).path("latest")
     assert commands.searchmark("report", str(folder / "summary.json")).stdout == commands.searchmark("report", "latest").stdout
@@ -75,6 +76,7 @@ def test_what_a_saved_run_is_judged_by_is_refused_for_a_report(source: str, flag
     assert "needs a saved run, or an entry, with --gold-set SUITE" in done.stderr
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("source", ["latest", "folder"])
 def test_the_runs_of_an_entry_are_judged_again(source: str) -> None:
     named = str(Archive(FOLDER).path("latest")) if source == "folder" else source

@@ -10,7 +10,7 @@ import pytest
 
 from searchmark import Answer, Hit, Run, Suite, load_run, save_run
 from searchmark.cli.main import main
-from searchmark.runs.cut import narrowed, without_cases
+from searchmark.records.merge import restrict_to_suite, without_cases
 
 CASES = """
 schema_version: 1
@@ -149,7 +149,7 @@ def test_a_run_keeps_everything_of_the_answers_that_stay() -> None:
 def test_answers_to_cases_of_no_suite_stay_to_be_counted() -> None:
     whole = Suite.from_grades({"q1": {"a": 1}, "q2": {"b": 1}})
     run = Run.from_scores({"q1": {"a": 1.0, "b": 2.0}, "q2": {"b": 1.0}, "other": {"z": 1.0}})
-    (less,) = narrowed([run], whole, whole.only({"q1"}))
+    (less,) = restrict_to_suite([run], whole, whole.only({"q1"}))
     assert [(answer.case, [hit.id for hit in answer.hits]) for answer in less.answers] == [("q1", ["b", "a"]), ("other", ["z"])]
 
 

@@ -10,7 +10,7 @@ import pytest
 from searchmark import load_run
 from searchmark.cli.main import main
 from tests.conftest import ROOT
-from tests.runs.reading import ANSWERS, answers_of
+from tests.formats.reading import ANSWERS, answers_of
 
 FORMATS = "examples/formats"
 SUITE = f"{FORMATS}/run-suite.json"

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from searchmark import load_config
 from searchmark.cli.main import main
-from searchmark.config import load_config
 from tests.support.seed_commands import COMPARE, CONFIG, EVALUATE, GENERATE, arguments, keep_only, made_repository
 
 NAMES_THE_EXTRA = "sentence-transformers is not installed; install the extra: pip install 'searchmark[transformers]'"
@@ -31,6 +31,7 @@ def test_the_config_file_is_valid_as_it_stands(tmp_path: Path) -> None:
     assert config.output.formats == ("json", "csv", "markdown")
 
 
+@pytest.mark.slow
 def test_the_three_command_lines_run_up_to_the_extra_that_the_config_needs(
     repository: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

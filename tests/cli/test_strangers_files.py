@@ -88,6 +88,7 @@ def test_a_config_of_a_cloned_repository_sends_nothing_anywhere(stranger: Strang
     assert "searchmark.yaml, dataset.rewriter.base_url: is an address" in ended.stderr
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can give a file away")
 def test_a_config_of_a_different_user_is_refused(stranger: Stranger) -> None:
     (stranger.project / "searchmark.yaml").write_text("evaluation: {num_runs: 1}")
@@ -118,6 +119,7 @@ def test_a_found_config_writes_nothing_outside_of_the_project(stranger: Stranger
     assert [(file.name, file.read_text()) for file in outside.iterdir()] == [("report.json", "precious")]
 
 
+@pytest.mark.slow
 def test_a_config_that_is_named_may_send_the_key_that_it_names(stranger: Stranger) -> None:
     (stranger.project / "searchmark.yaml").write_text(stranger.config(key_variable="AWS_SECRET_ACCESS_KEY"))
     assert stranger.evaluate("--agent", "semantic", "--config", "searchmark.yaml").returncode == 0
@@ -131,6 +133,7 @@ def test_the_key_of_a_service_is_sent_to_no_other_address(stranger: Stranger) ->
     assert not any("own-secret" in json.dumps(request) for request in stranger.heard)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("flag", ["--offline", "--no-exec"])
 @pytest.mark.parametrize("agent", ["semantic", "rerank", "both"])
 def test_without_network_an_agent_that_asks_a_service_is_refused_before_it_starts(
@@ -151,10 +154,11 @@ def test_without_network_generate_asks_no_language_model(stranger: Stranger) -> 
     assert "--query llm asks a service, and --offline allows no network" in ended.stderr
 
 
+@pytest.mark.slow
 def test_without_network_our_client_asks_nothing_whoever_uses_it(stranger: Stranger) -> None:
     (stranger.project / "mine.py").write_text(
-        "from searchmark.services.exchange import Request\n"
-        "from searchmark.services.json_client import JsonClient\n"
+        "from searchmark.io.http import Request\n"
+        "from searchmark.io.json_service import JsonClient\n"
         "def search(query, k):\n"
         f"    return JsonClient('{stranger.url}').send(Request(path='/echo', body=query), lambda answer: ['red.txt']).value\n"
     )
@@ -238,6 +242,7 @@ def test_odd_options_of_a_gold_set_are_one_sentence(stranger: Stranger, options:
     assert (ended.returncode, "metadata.options." in ended.stderr, ended.stderr.count("\n")) == (4, True, 1)
 
 
+@pytest.mark.slow
 def test_straight_after_generate_no_repository_has_to_be_named(stranger: Stranger) -> None:
     odd_history().build(stranger.folder / "odd.git")
     assert stranger.run("generate", "--repo", "odd.git", "--output", "gold_set.json", "--max-cases", "3", where=".").returncode == 0

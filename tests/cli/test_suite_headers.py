@@ -26,6 +26,7 @@ def suite(folder: Path, header: str) -> str:
     return "below/suite.yaml"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("least", "code"), [("0.5", 0), ("1.5", 1)])
 def test_evaluate_and_gate_check_what_the_header_says(folder: Path, least: str, code: int) -> None:
     path = suite(folder, f"agent: bm25\ngates: {{thresholds: {{RR: {least}}}}}")
@@ -33,11 +34,13 @@ def test_evaluate_and_gate_check_what_the_header_says(folder: Path, least: str, 
     assert main(["gate", "run.jsonl", "--gold-set", path]) == code
 
 
+@pytest.mark.slow
 def test_the_command_line_is_stronger_than_the_header(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["evaluate", "--gold-set", suite(folder, "agent: nonsense"), "--agent", "path-match"]) == 0
     assert "path-match" in capsys.readouterr().out
 
 
+@pytest.mark.slow
 def test_gates_of_the_header_come_before_those_of_the_config(folder: Path) -> None:
     (folder / "searchmark.yaml").write_text("gates: {thresholds: {RR: 1.5}}\n")
     assert main(["evaluate", "--gold-set", suite(folder, "agent: bm25\ngates: {thresholds: {RR: 0.5}}")]) == 0
@@ -61,6 +64,7 @@ def regressed(folder: Path) -> Path:
     return folder
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["base.json", "searchmark-baseline.jsonl"])
 @pytest.mark.parametrize("verb", [["gate"], ["evaluate", "--run"]])
 def test_a_baseline_alone_is_a_gate(regressed: Path, name: str, verb: list[str]) -> None:

@@ -15,8 +15,8 @@ from typing import Any
 
 import pytest
 
+from searchmark import load_run
 from searchmark.cli.main import main
-from searchmark.runs import load_run
 
 KILLS = int(os.environ.get("SEARCHMARK_TEST_KILLS", "6"))
 PATIENCE = 60.0
@@ -151,6 +151,7 @@ def test_a_dry_run_lists_the_settings_and_runs_none(shop, capsys):
     assert not Path(".searchmark").exists()
 
 
+@pytest.mark.slow
 def test_a_setting_that_cannot_be_started_is_a_row_and_the_others_are_measured(shop, capsys):
     Path("sweep.yaml").write_text(
         "options: {embedder: {name: hashing}, pooling: mean}\ngrid: {index: [exact, hnsw]}\nbaseline: {index: exact}\n"

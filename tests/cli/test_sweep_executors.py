@@ -10,9 +10,8 @@ from typing import Any
 import pytest
 
 from searchmark.cli.main import main
-from searchmark.sweeps.folder import SweepFolder
-from searchmark.sweeps.grid import grid_of
-from searchmark.sweeps.sweep_config import SweepConfig
+from searchmark.experiments.sweep import SweepFolder
+from searchmark.experiments.sweep_grid import SweepSettings, grid_of
 from tests.cli.test_sweep import COMMAND, qualities, shop, swept
 
 __all__ = ["shop"]  # a fixture
@@ -31,6 +30,7 @@ def said(capsys: pytest.CaptureFixture[str], *more: str) -> str:
     return capsys.readouterr().err
 
 
+@pytest.mark.slow
 def test_the_quality_is_that_of_one_process_and_rows_of_others_are_run_again(
     shop: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -65,7 +65,7 @@ def test_rows_of_an_earlier_version_know_their_number_of_jobs_alone(shop: Path, 
 
 
 def test_a_row_in_work_is_continued_only_by_the_executor_that_has_begun_it(tmp_path: Path) -> None:
-    folder, (setting,) = SweepFolder(tmp_path), grid_of(SweepConfig({"index": ["exact"]})).settings
+    folder, (setting,) = SweepFolder(tmp_path), grid_of(SweepSettings({"index": ["exact"]})).settings
     folder.begin(setting, {"numpy": "2.0"}, "process:2")
     assert folder.begun(setting, {"numpy": "2.0"}, "process:2")
     assert not folder.begun(setting, {"numpy": "2.0"}, "process:3")

@@ -15,9 +15,9 @@ from typing import Any
 import numpy as np
 import pytest
 
+from searchmark.agents.registry import named_spec
 from searchmark.cli.main import main
-from searchmark.registry import named_spec
-from searchmark.sweeps.row_inputs import changed_inputs, row_inputs
+from searchmark.experiments.sweep import changed_inputs, row_inputs
 
 pytestmark = pytest.mark.slow
 

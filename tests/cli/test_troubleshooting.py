@@ -12,11 +12,9 @@ from pathlib import Path
 
 import pytest
 
-from searchmark import Answer, Run, load_suite, save_run
-from searchmark.agents import keyword
+from searchmark import Answer, AnswerDetails, Run, UsageError, load_suite, save_run
+from searchmark.agents.lexical import ripgrep
 from searchmark.cli.main import main
-from searchmark.errors import UsageError
-from searchmark.records import AnswerDetails
 from tests.conftest import ROOT
 
 NAMES = ("DOCKER", "INSTALL", "CONFIG", "SEARCH", "LOGGING", "METRICS")
@@ -192,9 +190,9 @@ def test_what_is_quoted_is_what_is_printed(
 
 
 def test_ripgrep_that_is_missing_is_told_as_quoted(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(keyword.shutil, "which", lambda *_, **__: None)
+    monkeypatch.setattr(ripgrep.shutil, "which", lambda *_, **__: None)
     with pytest.raises(UsageError) as told:
-        keyword.ripgrep.__wrapped__()
+        ripgrep.ripgrep.__wrapped__()
     assert f"`{told.value}`" in PAGE
 
 

@@ -44,6 +44,7 @@ def rules_in(path: str) -> dict[str, dict[str, object]]:
 
 @pytest.mark.usefixtures("shop")
 class TestPreset:
+    @pytest.mark.slow
     def test_exact_search_passes_it_and_the_gate_can_fail(self, capsys: pytest.CaptureFixture[str]) -> None:
         assert main([*EVALUATE, "--agent", "semantic", "--gate", "fashion-vectors", "-o", "r.json", "--save-run", "run.jsonl"]) == 0
         rules = rules_in("r.json")
@@ -57,6 +58,7 @@ class TestPreset:
         assert main(["gate", "--self-test", "run.jsonl", "--gold-set", "suite.json", "--gate", "fashion-vectors"]) == 0
         assert "relevant hits dropped          caught from" in capsys.readouterr().out
 
+    @pytest.mark.slow
     def test_an_index_that_finds_too_few_neighbours_fails_it_with_its_worst_cases(self) -> None:
         assert main([*EVALUATE, "--agent", "hasty", "--gate", "fashion-vectors", "-o", "r.json"]) == 1
         recall = rules_in("r.json")["ANN recall@10"]
@@ -70,6 +72,7 @@ class TestPreset:
             "and compare with index: exact, which tells whether relevance is lost."
         )
 
+    @pytest.mark.slow
     def test_recall_at_another_k_is_no_pass_and_says_what_to_set(self) -> None:
         assert main([*EVALUATE, "--agent", "other-k", "--gate", "fashion-vectors", "-o", "r.json"]) == 2
         assert rules_in("r.json")["ANN recall@10"]["message"].endswith(
@@ -86,6 +89,7 @@ class TestPreset:
         assert "norm of vectors of one" in shown
         assert "score of the first" not in shown
 
+    @pytest.mark.slow
     def test_recall_that_is_not_measured_is_no_pass(self) -> None:
         assert main([*EVALUATE, "--agent", "silent", "--gate", "fashion-vectors", "-o", "r.json"]) == 2
         assert rules_in("r.json")["ANN recall@10"]["message"].endswith(

@@ -7,8 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from searchmark.config import load_config
-from searchmark.errors import UsageError
+from searchmark import UsageError, load_config
 
 MARGIN = "compare: {margin: 0.5}"
 needs_root = pytest.mark.skipif(os.geteuid() != 0, reason="only root can give a file away")

@@ -8,12 +8,10 @@ from typing import Any, get_type_hints
 import numpy as np
 import pytest
 
-from searchmark import CompareOptions, DatasetConfig, RunOptions
-from searchmark.config import load_config
-from searchmark.errors import FormatError, UsageError
-from searchmark.options.option import Option, Setting, option_fields
+from searchmark import CompareSettings, DatasetSettings, FormatError, RunSettings, UsageError, load_config
+from searchmark.config.option import Option, Setting, option_fields
 
-SECTIONS = [RunOptions, CompareOptions, DatasetConfig]
+SECTIONS = [RunSettings, CompareSettings, DatasetSettings]
 
 
 @pytest.mark.parametrize("section", SECTIONS)
@@ -34,27 +32,27 @@ def test_every_default_is_allowed(section: type) -> None:
 @pytest.mark.parametrize(
     ("section", "given", "sentence"),
     [
-        (RunOptions, {"num_runs": 0}, "num_runs must be a whole number of at least 1, not 0"),
-        (RunOptions, {"num_runs": 2.5}, "num_runs must be a whole number of at least 1, not 2.5"),
-        (RunOptions, {"num_runs": True}, "num_runs must be a whole number of at least 1, not True"),
-        (RunOptions, {"num_runs": "3"}, "num_runs must be a whole number of at least 1, not '3'"),
-        (RunOptions, {"seed": None}, "seed must be a whole number, not None"),
-        (RunOptions, {"depth": 1_000_001}, "depth must be a whole number of at least 1 and at most 1000000, not 1000001"),
-        (RunOptions, {"timeout_seconds": 0}, "timeout_seconds must be a number above 0 and at most 1000000, not 0"),
-        (RunOptions, {"timeout_seconds": float("nan")}, "timeout_seconds must be a number above 0 and at most 1000000, not nan"),
+        (RunSettings, {"num_runs": 0}, "num_runs must be a whole number of at least 1, not 0"),
+        (RunSettings, {"num_runs": 2.5}, "num_runs must be a whole number of at least 1, not 2.5"),
+        (RunSettings, {"num_runs": True}, "num_runs must be a whole number of at least 1, not True"),
+        (RunSettings, {"num_runs": "3"}, "num_runs must be a whole number of at least 1, not '3'"),
+        (RunSettings, {"seed": None}, "seed must be a whole number, not None"),
+        (RunSettings, {"depth": 1_000_001}, "depth must be a whole number of at least 1 and at most 1000000, not 1000001"),
+        (RunSettings, {"timeout_seconds": 0}, "timeout_seconds must be a number above 0 and at most 1000000, not 0"),
+        (RunSettings, {"timeout_seconds": float("nan")}, "timeout_seconds must be a number above 0 and at most 1000000, not nan"),
         (
-            RunOptions,
+            RunSettings,
             {"initialize_timeout_seconds": float("inf")},
             "initialize_timeout_seconds must be a number above 0 and at most",
         ),
-        (RunOptions, {"warm_up": "no"}, "warm_up must be true or false, not 'no'"),
-        (CompareOptions, {"margin": 1.5}, "margin must be a number of at least 0 and at most 1, not 1.5"),
-        (CompareOptions, {"baseline": 3}, "baseline must be text, not 3"),
-        (DatasetConfig, {"max_cases": 0}, "max_cases must be a whole number of at least 1, not 0"),
-        (DatasetConfig, {"unit": "week"}, "unit must be one of commit, pr, auto, not 'week'"),
-        (DatasetConfig, {"kinds": ("code", "art")}, r"kinds must be a list, each one of code, .*, not \('code', 'art'\)"),
-        (DatasetConfig, {"paths": "src"}, "paths must be a list, each text, not 'src'"),
-        (DatasetConfig, {"min_files": 5, "max_files": 4}, r"max_files must be at least min_files \(5\), not 4"),
+        (RunSettings, {"warm_up": "no"}, "warm_up must be true or false, not 'no'"),
+        (CompareSettings, {"margin": 1.5}, "margin must be a number of at least 0 and at most 1, not 1.5"),
+        (CompareSettings, {"baseline": 3}, "baseline must be text, not 3"),
+        (DatasetSettings, {"max_cases": 0}, "max_cases must be a whole number of at least 1, not 0"),
+        (DatasetSettings, {"unit": "week"}, "unit must be one of commit, pr, auto, not 'week'"),
+        (DatasetSettings, {"kinds": ("code", "art")}, r"kinds must be a list, each one of code, .*, not \('code', 'art'\)"),
+        (DatasetSettings, {"paths": "src"}, "paths must be a list, each text, not 'src'"),
+        (DatasetSettings, {"min_files": 5, "max_files": 4}, r"max_files must be at least min_files \(5\), not 4"),
     ],
 )
 def test_a_record_refuses_what_its_field_does_not_allow(section: type, given: dict[str, Any], sentence: str) -> None:
@@ -63,8 +61,8 @@ def test_a_record_refuses_what_its_field_does_not_allow(section: type, given: di
 
 
 def test_numbers_of_numpy_and_lists_are_welcome_in_a_notebook() -> None:
-    assert RunOptions(num_runs=np.int64(2), timeout_seconds=np.float64(0.5)).initialize_seconds == 10
-    assert DatasetConfig(paths=["src"]).paths == ["src"]  # type: ignore[arg-type]  # what a notebook does
+    assert RunSettings(num_runs=np.int64(2), timeout_seconds=np.float64(0.5)).initialize_seconds == 10
+    assert DatasetSettings(paths=["src"]).paths == ["src"]  # type: ignore[arg-type]  # what a notebook does
 
 
 @pytest.mark.parametrize(
@@ -87,5 +85,5 @@ def test_a_config_file_is_refused_with_its_name_and_the_field(file, content: str
 
 def test_a_section_of_the_file_is_the_record_that_a_run_takes(file) -> None:
     config = load_config(file("c.yaml", "evaluation: {block: 5, no_exec: true}\ncompare: {baseline: bm25}"))
-    assert config.evaluation == RunOptions(block=5, no_exec=True)
-    assert config.compare == CompareOptions(baseline="bm25")
+    assert config.evaluation == RunSettings(block=5, no_exec=True)
+    assert config.compare == CompareSettings(baseline="bm25")

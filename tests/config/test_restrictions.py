@@ -9,8 +9,7 @@ from typing import Any
 
 import pytest
 
-from searchmark.config import load_config
-from searchmark.errors import FormatError
+from searchmark import FormatError, load_config
 
 URL = "http://127.0.0.1:9/v1"
 

@@ -7,24 +7,23 @@ from dataclasses import dataclass, field, fields, is_dataclass
 from types import UnionType
 from typing import Annotated, Any, Union, get_args, get_origin, get_type_hints
 
-from searchmark.agents.agent import AgentChoice
-from searchmark.agents.rerankers import RERANKERS
-from searchmark.agents.source import BUILT_IN, BuiltIn
-from searchmark.config import Config, RewriterConfig
-from searchmark.embedders import EMBEDDERS, options_class
-from searchmark.indexes import INDEXES, index_options_class
-from searchmark.options.sensitive import (
+from searchmark import Config
+from searchmark.agents.rerank import RERANKERS
+from searchmark.agents.vectors import EMBEDDERS, INDEXES
+from searchmark.config.agents import BUILT_IN, AgentEntry, BuiltInSource
+from searchmark.config.permissions import (
     Address,
     CommandLine,
-    Described,
     FilePath,
     KeyVariable,
-    Nested,
+    NestedSettings,
+    OptionsMark,
     Sensitive,
     SensitiveValue,
-    nested_values,
+    sensitive_nested_values,
     sensitive_values,
 )
+from searchmark.config.sections import RewriterSettings
 
 
 @dataclass(frozen=True)
@@ -33,8 +32,8 @@ class Inner:
     key_variable: KeyVariable | None = None
 
 
-KNOWN = Described(lambda choice: [Nested(Inner, choice, "options")])
-FREE = Described(lambda choice: [Nested(None, choice)])
+KNOWN = OptionsMark(lambda choice: [NestedSettings(Inner, choice, "options")])
+FREE = OptionsMark(lambda choice: [NestedSettings(None, choice)])
 
 
 @dataclass(frozen=True)
@@ -68,8 +67,8 @@ def test_every_mark_is_found_with_its_field_and_whether_it_was_given() -> None:
 
 
 def test_whatever_a_config_grants_an_agent_is_a_permission() -> None:
-    (granted,) = AgentChoice.read({"name": "bm25", "env": ["TOKEN"], "source": "nothing:"})
-    assert list(nested_values(granted)) == [SensitiveValue(Sensitive.PERMISSION, "env", {"env": ["TOKEN"]}, True)]
+    (granted,) = AgentEntry.read({"name": "bm25", "env": ["TOKEN"], "source": "nothing:"})
+    assert list(sensitive_nested_values(granted)) == [SensitiveValue(Sensitive.PERMISSION, "env", {"env": ["TOKEN"]}, True)]
 
 
 def unmarked_texts(record: type) -> Iterator[str]:
@@ -80,47 +79,46 @@ def unmarked_texts(record: type) -> Iterator[str]:
 def _holds_text(hint: Any) -> bool:
     """Whether a type is text that no mark says anything about."""
     if get_origin(hint) is Annotated:
-        marked = any(isinstance(mark, Sensitive | Described) for mark in get_args(hint)[1:])
+        marked = any(isinstance(mark, Sensitive | OptionsMark) for mark in get_args(hint)[1:])
         return not marked and _holds_text(get_args(hint)[0])
     inside = get_origin(hint) in (Union, UnionType, tuple, list)
     return hint is str or (inside and any(map(_holds_text, get_args(hint))))
 
 
 HARMLESS = {
-    "Bm25Config": {"fields"},
-    "PgvectorOptions": {"schema"},
-    "Fts5Config": {"fields"},
-    "SemanticConfig": {"chunking", "fields"},
-    "VectorTableConfig": {"table", "id_column", "vector_column"},
-    "DatasetConfig": {"revisions", "since", "until", "paths", "without_rules", "exclude_patterns"},
-    "RewriterConfig": {"model", "prompt"},
-    "OutputConfig": {"formats", "file_name"},
+    "Bm25Settings": {"fields"},
+    "PgvectorSettings": {"schema"},
+    "Fts5Settings": {"fields"},
+    "SemanticSettings": {"chunking", "fields"},
+    "VectorTableSettings": {"table", "id_column", "vector_column"},
+    "DatasetSettings": {"revisions", "since", "until", "paths", "without_rules", "exclude_patterns"},
+    "RewriterSettings": {"model", "prompt"},
+    "OutputSettings": {"formats", "file_name"},
     "Versions": {"dataset_version", "model_version", "index_params", "chunking_config", "query_set_version"},
-    "CompareOptions": {"baseline", "primary"},
-    "CorpusConfig": {"include", "exclude"},
-    "SuiteConfig": {"format", "measures", "agent"},  # an agent that the config lists, and nothing else
-    "GateOptions": {"preset", "known_failures"},
-    "WordllamaOptions": {"query_prefix", "document_prefix"},
-    "MinilmOptions": {"query_prefix", "document_prefix"},
-    "OnnxOptions": {"query_prefix", "document_prefix", "file"},  # a file that is not inside of the model's folder is refused
-    "TransformerOptions": {"query_prefix", "document_prefix", "hub_revision"},
-    "OpenAIOptions": {"query_prefix", "document_prefix", "model", "revision"},
-    "HashingOptions": {"query_prefix", "document_prefix"},
-    "PrecomputedOptions": {"query_prefix", "document_prefix", "table", "id_column", "vector_column"},
-    "ServedOptions": {"model"},
+    "CompareSettings": {"baseline", "primary"},
+    "CorpusSettings": {"include", "exclude"},
+    "SuiteSettings": {"format", "measures", "agent"},  # an agent that the config lists, and nothing else
+    "GateSettings": {"preset", "known_failures"},
+    "WordllamaSettings": {"query_prefix", "document_prefix"},
+    "MinilmSettings": {"query_prefix", "document_prefix"},
+    "OnnxSettings": {"query_prefix", "document_prefix", "file"},  # a file that is not inside of the model's folder is refused
+    "TransformerSettings": {"query_prefix", "document_prefix", "hub_revision"},
+    "OpenAISettings": {"query_prefix", "document_prefix", "model", "revision"},
+    "HashingSettings": {"query_prefix", "document_prefix"},
+    "PrecomputedSettings": {"query_prefix", "document_prefix", "table", "id_column", "vector_column"},
+    "ServedRerankerSettings": {"model"},
 }
 
 
 def test_a_text_in_a_config_is_marked_or_known_to_be_harmless() -> None:
     """Whoever adds a text decides here, or by its type, what it can reach."""
     sections = [hint for hint in get_type_hints(Config).values() if is_dataclass(hint)]
-    agents = [BuiltIn(name).load().Config for name in BUILT_IN]
+    agents = [BuiltInSource(name).load().Config for name in BUILT_IN]
     records = [
         *sections,
-        RewriterConfig,
+        RewriterSettings,
         *filter(None, agents),
-        *map(options_class, EMBEDDERS),
-        *map(index_options_class, INDEXES),
+        *(each.settings_class() for parts in (EMBEDDERS, INDEXES) for each in parts.parts.values()),
         *RERANKERS.values(),
     ]
     found = {record.__name__: set(unmarked_texts(record)) for record in records}

@@ -9,10 +9,9 @@ import signal
 import sys
 from pathlib import Path
 
-from searchmark.errors import SearchmarkError
-from searchmark.executors.choice import parse_executor
-from searchmark.executors.completion import Completion, TaskDone
-from searchmark.executors.opening import opened
+from searchmark import SearchmarkError
+from searchmark.executors.backends import open_executor
+from searchmark.executors.pool import RetryingTasks, TaskDone, parse_executor
 from tests.executors.work import double, wait_to_be_stopped
 
 
@@ -24,8 +23,8 @@ def main(text: str, folder: Path) -> str:
     from tests.executors.program import do as by_name  # not by that of the main module, which is another one elsewhere
 
     try:
-        with opened(parse_executor(text, foreign=True, network=True)) as pool:
-            completion: Completion[Path | int, int | None] = Completion(pool, by_name, [1, 2])
+        with open_executor(parse_executor(text, foreign=True, network=True)) as pool:
+            completion: RetryingTasks[Path | int, int | None] = RetryingTasks(pool, by_name, [1, 2])
             for outcome in completion:
                 assert isinstance(outcome, TaskDone)
                 sys.stdout.write(f"{outcome.result}\n")

@@ -10,10 +10,10 @@ from typing import Any
 
 import pytest
 
-from searchmark.errors import FormatError, PoolGone
-from searchmark.executors.completion import Completion, TaskDone, TaskLost
-from searchmark.executors.pool import Lost
-from searchmark.executors.processes import ProcessPool
+from searchmark import FormatError
+from searchmark.errors import PoolGone
+from searchmark.executors.backends import ProcessPool
+from searchmark.executors.pool import ProcessLost, RetryingTasks, TaskDone, TaskLacks, TaskLost
 from tests.executors import work
 
 
@@ -28,7 +28,7 @@ class ImmediatePool:
         self.stopped = False
         self.submitted: list[Any] = []
 
-    def submit(self, work: Callable[[Any], Any], task: Any, in_vain: int = 0) -> Future[Any]:
+    def submit(self, work: Callable[[Any], Any], task: Any, in_vain: int = 0, hear: Any = None) -> Future[Any]:
         future: Future[Any] = Future()
         self.submitted.append(task)
         try:
@@ -53,23 +53,23 @@ class Fate:
     def __call__(self, task: str) -> str:
         if self._times.get(task, 0):
             self._times[task] -= 1
-            raise Lost(f"{task} went down", self._losses)
+            raise ProcessLost(f"{task} went down", self._losses)
         return task.upper()
 
 
 def test_every_task_is_done_once() -> None:
-    done = list(Completion(ImmediatePool(), work.double, [3, 1, 2]))
+    done = list(RetryingTasks(ImmediatePool(), work.double, [3, 1, 2]))
     assert done == [TaskDone(3, 6), TaskDone(1, 2), TaskDone(2, 4)]
 
 
 def test_no_tasks_are_no_work() -> None:
-    assert list(Completion(ImmediatePool(), work.double, [])) == []
+    assert list(RetryingTasks(ImmediatePool(), work.double, [])) == []
 
 
 @pytest.mark.parametrize(("slots", "window", "drawn"), [(3, None, 6), (0, None, 2), (None, None, 64), (3, 5, 5)])
 def test_tasks_are_drawn_when_there_is_room_for_them(slots: int | None, window: int | None, drawn: int) -> None:
     pool = ImmediatePool(slots)
-    outcomes = iter(Completion(pool, work.double, count(), window=window))
+    outcomes = iter(RetryingTasks(pool, work.double, count(), window=window))
     assert next(outcomes) == TaskDone(0, 0)
     assert len(pool.submitted) == drawn
     assert len(list(islice(outcomes, 100))) == 100
@@ -77,7 +77,7 @@ def test_tasks_are_drawn_when_there_is_room_for_them(slots: int | None, window: 
 
 
 def test_tasks_may_be_added_until_the_last_one_is_done_and_come_first() -> None:
-    completion: Completion[int, int] = Completion(ImmediatePool(), work.double, [1, 2, 3], window=1)
+    completion: RetryingTasks[int, int] = RetryingTasks(ImmediatePool(), work.double, [1, 2, 3], window=1)
     order = []
     for outcome in completion:
         order.append(outcome.task)
@@ -88,19 +88,19 @@ def test_tasks_may_be_added_until_the_last_one_is_done_and_come_first() -> None:
 
 def test_a_lost_task_is_done_again_before_anything_new() -> None:
     pool = ImmediatePool()
-    done = list(Completion(pool, Fate({"a": 2}), "abc", window=1))
+    done = list(RetryingTasks(pool, Fate({"a": 2}), "abc", window=1))
     assert done == [TaskDone("a", "A"), TaskDone("b", "B"), TaskDone("c", "C")]
     assert pool.submitted == ["a", "a", "a", "b", "c"]
 
 
 def test_a_task_that_is_lost_three_times_is_given_up() -> None:
-    done = list(Completion(ImmediatePool(), Fate({"a": 9}), "ab", window=1))
+    done = list(RetryingTasks(ImmediatePool(), Fate({"a": 9}), "ab", window=1))
     assert done == [TaskLost("a", 3, "a went down"), TaskDone("b", "B")]
 
 
 def test_several_losses_may_be_known_at_once() -> None:
     pool = ImmediatePool()
-    assert list(Completion(pool, Fate({"a": 9}, losses=2), "a")) == [TaskLost("a", 4, "a went down")]
+    assert list(RetryingTasks(pool, Fate({"a": 9}, losses=2), "a")) == [TaskLost("a", 4, "a went down")]
     assert pool.submitted == ["a", "a"]
 
 
@@ -112,7 +112,7 @@ class BreakingPool(ImmediatePool):
         self.together: list[str] = []
         self._held: dict[str, Future[Any]] = {}
 
-    def submit(self, work: Callable[[Any], Any], task: Any, in_vain: int = 0) -> Future[Any]:
+    def submit(self, work: Callable[[Any], Any], task: Any, in_vain: int = 0, hear: Any = None) -> Future[Any]:
         self._held[task] = future = Future[Any]()
         if len(self._held) == 2 or self.together:
             held, self._held = self._held, {}
@@ -124,14 +124,14 @@ class BreakingPool(ImmediatePool):
 
 def _settle(future: Future[Any], name: str, lost: bool) -> None:
     if lost:
-        future.set_exception(Lost("all went down", shared=True))
+        future.set_exception(ProcessLost("all went down", shared=True))
     else:
         future.set_result(name.upper())
 
 
 def test_where_the_cause_is_not_known_each_suspect_is_done_by_itself() -> None:
     pool = BreakingPool()
-    done = list(Completion(pool, work.double, "ax", window=2))
+    done = list(RetryingTasks(pool, work.double, "ax", window=2))
     assert done == [TaskDone("a", "A"), TaskLost("x", 3, "all went down")]
     assert pool.together == ["ax", "a", "x", "x", "x"]
 
@@ -139,7 +139,7 @@ def test_where_the_cause_is_not_known_each_suspect_is_done_by_itself() -> None:
 def test_an_error_that_work_raises_ends_everything() -> None:
     pool = ImmediatePool()
     with pytest.raises(FormatError, match="it is cut off"):
-        list(Completion(pool, work.raise_format_error, [1, 2]))
+        list(RetryingTasks(pool, work.raise_format_error, [1, 2]))
     assert pool.stopped
 
 
@@ -149,7 +149,7 @@ def test_a_pool_that_is_gone_ends_everything() -> None:
 
     pool = ImmediatePool()
     with pytest.raises(PoolGone, match="run again with --resume"):
-        list(Completion(pool, gone, [1]))
+        list(RetryingTasks(pool, gone, [1]))
     assert pool.stopped
 
 
@@ -160,21 +160,22 @@ def test_ctrl_c_stops_the_pool() -> None:
 
     pool = ImmediatePool()
     with pytest.raises(KeyboardInterrupt):
-        list(Completion(pool, work.double, tasks()))
+        list(RetryingTasks(pool, work.double, tasks()))
     assert pool.stopped
 
 
 def test_a_consumer_that_leaves_stops_the_pool() -> None:
     pool = ImmediatePool()
-    outcomes = iter(Completion(pool, work.double, count()))
+    outcomes = iter(RetryingTasks(pool, work.double, count()))
     next(outcomes)
     outcomes.close()  # type: ignore[attr-defined]  # it is a generator
     assert pool.stopped
 
 
+@pytest.mark.slow
 def test_in_real_processes_a_killer_is_given_up_and_all_others_are_done(tmp_path: Path) -> None:
     pool = ProcessPool(2)
-    done = list(Completion(pool, work.kill_if_odd, range(7)))
+    done = list(RetryingTasks(pool, work.kill_if_odd, range(7)))
     pool.stop()
     assert sorted(each.result for each in done if isinstance(each, TaskDone)) == [0, 2, 4, 6]
     assert sorted((each.task, each.losses) for each in done if isinstance(each, TaskLost)) == [(1, 3), (3, 3), (5, 3)]
@@ -182,6 +183,29 @@ def test_in_real_processes_a_killer_is_given_up_and_all_others_are_done(tmp_path
 
 def test_in_real_processes_a_task_whose_process_was_killed_is_done_by_another(tmp_path: Path) -> None:
     pool = ProcessPool(1)
-    (done,) = Completion(pool, work.kill_the_first, [tmp_path])
+    (done,) = RetryingTasks(pool, work.kill_the_first, [tmp_path])
     pool.stop()
     assert isinstance(done, TaskDone)
+
+
+class Hungry:
+    """Does nothing for nothing."""
+
+    def __call__(self, task: str, *food: str) -> str:
+        if not food:
+            raise TaskLacks((task,))
+        return task + "".join(food)
+
+
+def test_what_a_task_lacks_is_brought_along_when_it_is_done_again() -> None:
+    pool, hungry = ImmediatePool(), Hungry()
+    tasks: RetryingTasks[str, str] = RetryingTasks(
+        pool, hungry, "ab", window=1, bring=lambda task, missing, work: lambda task: work(task, *missing)
+    )
+    assert list(tasks) == [TaskDone("a", "aa"), TaskDone("b", "bb")]
+    assert pool.submitted == ["a", "a", "b", "b"]
+
+
+def test_where_nothing_can_be_brought_what_is_lacking_is_an_error() -> None:
+    with pytest.raises(TaskLacks):
+        list(RetryingTasks(ImmediatePool(), Hungry(), "a"))

@@ -11,11 +11,10 @@ from typing import Any
 
 import pytest
 
-from searchmark.errors import FormatError, PoolGone, UsageError
-from searchmark.executors.choice import parse_executor
-from searchmark.executors.completion import Completion, TaskDone, TaskLost
-from searchmark.executors.opening import opened
-from searchmark.executors.pool import Lost, TaskPool
+from searchmark import FormatError, UsageError
+from searchmark.errors import PoolGone
+from searchmark.executors.backends import open_executor
+from searchmark.executors.pool import ProcessLost, RetryingTasks, TaskDone, TaskLost, TaskPool, parse_executor
 from tests.executors import work
 from tests.executors.ending import program, until
 
@@ -61,13 +60,13 @@ def instance(monkeypatch: pytest.MonkeyPatch) -> Iterator[ThreadPoolExecutor]:
 
 
 def pool_of(text: str) -> Any:
-    return opened(parse_executor(text, foreign=True, network=True))
+    return open_executor(parse_executor(text, foreign=True, network=True))
 
 
 @pytest.mark.parametrize("text", PYTHONS)
 def test_what_python_has_does_the_tasks(text: str) -> None:
     with pool_of(text) as pool:
-        assert sorted(done.result for done in Completion(pool, work.double, range(9))) == list(range(0, 18, 2))
+        assert sorted(done.result for done in RetryingTasks(pool, work.double, range(9))) == list(range(0, 18, 2))
         assert pool.same_machine
         assert pool.everywhere(work.process_id, None) is None
 
@@ -79,6 +78,13 @@ def test_errors_come_back_as_from_processes_of_ours(text: str) -> None:
             pool.submit(work.raise_format_error, None).result()
         with pytest.raises(RuntimeError, match="ZeroDivisionError: division by zero"):
             pool.submit(work.divide_by_zero, None).result()
+
+
+def test_news_are_heard_in_processes_of_ours_alone() -> None:
+    with pool_of("concurrent.futures:ThreadPoolExecutor") as pool:
+        heard: list[str] = []
+        assert pool.submit(work.tell_twice, 7, hear=heard.append).result() == 7
+        assert heard == []
 
 
 def test_an_instance_is_used_and_left_alone(instance: ThreadPoolExecutor) -> None:
@@ -97,9 +103,10 @@ def test_an_instance_that_was_shut_down_is_gone(instance: ThreadPoolExecutor) ->
         pool.submit(work.double, 1)
 
 
+@pytest.mark.slow
 def test_a_broken_executor_is_made_anew_and_only_the_killers_are_given_up() -> None:
     with pool_of(f"{HERE}:two_processes") as pool:
-        done = list(Completion(pool, work.kill_if_odd, range(4)))
+        done = list(RetryingTasks(pool, work.kill_if_odd, range(4)))
     assert sorted(each.result for each in done if isinstance(each, TaskDone)) == [0, 2]
     assert sorted((each.task, each.losses) for each in done if isinstance(each, TaskLost)) == [(1, 3), (3, 3)]
 
@@ -111,6 +118,7 @@ def test_threads_learn_that_they_should_stop(tmp_path: Path) -> None:
     until((tmp_path / "a.ended").exists)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("text", PYTHONS)
 def test_ctrl_c_ends_it_and_keeps_what_came(text: str, tmp_path: Path) -> None:
     with program(text, tmp_path) as process:
@@ -121,13 +129,13 @@ def test_ctrl_c_ends_it_and_keeps_what_came(text: str, tmp_path: Path) -> None:
 
 def test_any_other_error_of_an_executor_is_a_loss() -> None:
     with pool_of(f"{HERE}:FailingExecutor") as pool:
-        assert isinstance(pool.submit(work.double, 1).exception(), Lost)
-        assert list(Completion(pool, work.double, [1])) == [TaskLost(1, 3, "ValueError: node 7 was lost")]
+        assert isinstance(pool.submit(work.double, 1).exception(), ProcessLost)
+        assert list(RetryingTasks(pool, work.double, [1])) == [TaskLost(1, 3, "ValueError: node 7 was lost")]
 
 
 def test_processes_that_lack_what_they_need_end_everything() -> None:
     with pool_of(f"{HERE}:LackingExecutor") as pool, pytest.raises(UsageError, match=r"cannot load its work .*No module named"):
-        list(Completion(pool, work.double, [1]))
+        list(RetryingTasks(pool, work.double, [1]))
 
 
 def test_how_many_run_at_once_may_be_unknown() -> None:

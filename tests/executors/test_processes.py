@@ -11,11 +11,10 @@ from threading import get_ident
 
 import pytest
 
-from searchmark.errors import FormatError, PoolGone, UsageError
-from searchmark.executors.completion import Completion
-from searchmark.executors.pool import Lost
-from searchmark.executors.processes import ProcessPool
-from searchmark.executors.telling import Telling
+from searchmark import FormatError, UsageError
+from searchmark.errors import PoolGone
+from searchmark.executors.backends import ProcessPool
+from searchmark.executors.pool import ProcessLost, RetryingTasks
 from tests.executors import work
 from tests.executors.ending import program, until
 
@@ -50,7 +49,7 @@ def test_no_process_is_forgotten_while_there_is_less_to_do_than_they_could() -> 
 def test_a_process_that_is_killed_costs_its_task_alone(pool: ProcessPool) -> None:
     futures = [pool.submit(work.kill_if_odd, number) for number in range(4)]
     errors = [future.exception() for future in futures]
-    assert [type(error) for error in errors] == [type(None), Lost, type(None), Lost]
+    assert [type(error) for error in errors] == [type(None), ProcessLost, type(None), ProcessLost]
     assert str(errors[1]) == "the process that did it was ended by SIGKILL; there may be too little memory"
     assert pool.submit(work.double, 21).result() == 42
 
@@ -98,21 +97,18 @@ def test_work_that_a_process_cannot_load_is_a_sentence(pool: ProcessPool) -> Non
 
 
 def test_news_come_before_the_result(pool: ProcessPool) -> None:
-    heard: list[tuple[int, str]] = []
-    telling = Telling(work.tell_twice, lambda task, news: heard.append((task, news)))
-    assert pool.submit(telling, 7).result() == 7
-    assert heard == [(7, "7 begins"), (7, "7 ends")]
+    heard: list[str] = []
+    assert pool.submit(work.tell_twice, 7, hear=heard.append).result() == 7
+    assert heard == ["7 begins", "7 ends"]
 
 
 def test_news_are_heard_in_the_thread_that_waits_for_results(pool: ProcessPool) -> None:
     heard: list[tuple[int, str, int]] = []
-    telling = Telling(work.tell_twice, lambda task, news: heard.append((task, news, get_ident())))
-    assert sorted(done.task for done in Completion(pool, telling, [1, 2, 3])) == [1, 2, 3]
+    tasks: RetryingTasks[int, int] = RetryingTasks(
+        pool, work.tell_twice, [1, 2, 3], on_news=lambda task, news: heard.append((task, news, get_ident()))
+    )
+    assert sorted(done.task for done in tasks) == [1, 2, 3]
     assert sorted(heard) == [(task, f"{task} {what}", get_ident()) for task in (1, 2, 3) for what in ("begins", "ends")]
-
-
-def test_news_that_nobody_wants_are_told_to_nobody(pool: ProcessPool) -> None:
-    assert pool.submit(Telling(work.tell_twice), 7).result() == 7
 
 
 def test_the_folder_of_a_process_that_is_stopped_in_its_clean_up_is_removed(
@@ -135,7 +131,7 @@ def test_stopping_ends_what_runs_in_an_orderly_way_and_cancels_what_waits(pool: 
     pool.stop()
     assert {file.name for file in tmp_path.iterdir()} == {"a", "b", "a.ended", "b.ended"}
     assert waiting.cancelled()
-    assert all(isinstance(future.exception(), Lost) for future in running)
+    assert all(isinstance(future.exception(), ProcessLost) for future in running)
     with pytest.raises(PoolGone, match="process:2 has been stopped"):
         pool.submit(work.double, 1)
 

@@ -9,9 +9,9 @@ from collections.abc import Callable
 from pathlib import Path
 from threading import Event
 
-from searchmark.errors import FormatError
-from searchmark.executors.stopping import stop_event
-from searchmark.files.private_folders import private_folder
+from searchmark import FormatError
+from searchmark.executors.packing import stop_event
+from searchmark.io.folders import private_folder
 
 
 def double(number: int) -> int:

@@ -13,25 +13,25 @@ import pytest
 from searchmark import (
     Case,
     CaseSelection,
-    CompareOptions,
+    CompareSettings,
     Experiment,
     Incomparable,
     Judgment,
     NothingEvaluated,
     Report,
-    Resumption,
+    ResumeSettings,
     RetrievalAgent,
     RetrievalResult,
     Run,
     RunLabel,
-    RunOptions,
+    RunSettings,
+    SearchScope,
     Suite,
     UsageError,
-    Where,
     compare_runs,
     evaluate_run,
     generate_gold_set,
-    joined,
+    join_runs,
     load_agent,
     load_run,
     load_suite,
@@ -47,15 +47,16 @@ from tests.support.small_histories import git
 QUICKSTART = ROOT / "examples" / "quickstart"
 SUITE = load_suite(QUICKSTART / "suite.yaml")
 CORPUS = QUICKSTART / "corpus.jsonl"
-ONCE = RunOptions(num_runs=1)
+ONCE = RunSettings(num_runs=1)
 BM25 = load_agent("bm25")
 
 
 def experiment(**changes: Any) -> Experiment:
-    whole = Experiment(SUITE, (BM25,), Where(corpus=str(CORPUS)), options=ONCE)
+    whole = Experiment(SUITE, (BM25,), SearchScope(corpus=str(CORPUS)), options=ONCE)
     return replace(whole, **changes)
 
 
+@pytest.mark.slow
 def test_one_agent_is_evaluated_and_held_to_rules() -> None:
     ran = experiment().run()
     report = evaluate_run(ran.suite, ran.runs, ["nDCG@10"], rules=[parse_threshold("nDCG@10=0.99")], corpus=ran.survey)
@@ -66,17 +67,18 @@ def test_one_agent_is_evaluated_and_held_to_rules() -> None:
 
 def test_agents_are_compared_on_the_cases_that_are_wanted() -> None:
     ran = experiment(agents=(BM25, load_agent("random")), cases=CaseSelection(sample=12)).run()
-    report = compare_runs(ran.suite, ran.runs, ["RR"], options=CompareOptions(baseline="random"), corpus=ran.survey)
+    report = compare_runs(ran.suite, ran.runs, ["RR"], options=CompareSettings(baseline="random"), corpus=ran.survey)
     assert [(pair.baseline, pair.candidate) for pair in report.pairs] == [("random", "bm25")]
     assert report.suite.cases == 12
 
 
+@pytest.mark.slow
 def test_saved_runs_are_compared_on_what_all_of_them_answer() -> None:
     theirs = load_run(QUICKSTART / "bm25.trec")
     half = experiment(cases=CaseSelection(shard="1/2")).run().runs[0]
     (first, second) = score_runs(SUITE, [theirs, half], ["RR"], intersect=True)
     both = tuple(case for case in SUITE.table.ids if case in half.index and case in theirs.index)
-    assert first.judged.suite.table.ids == second.judged.suite.table.ids == both
+    assert first.matched.suite.table.ids == second.matched.suite.table.ids == both
     assert compare_runs(SUITE, [theirs, half], ["RR"]).agents["bm25#2"].status == "untrusted"
 
 
@@ -94,6 +96,7 @@ def first_two(query: str, k: int) -> list[str]:
     return ["issue.create", "issue.get"][:k]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("agent", "isolated"),
     [
@@ -134,7 +137,7 @@ def shop(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def test_a_repository_is_mined_and_searched_at_parents_and_at_its_head(shop: Path) -> None:
     generate_gold_set([f"org/shop={shop}"], "gold.json")
     suite = load_suite("gold.json")
-    where = Where(repositories=(f"org/shop={shop}",), snapshots=("parent", "head"))
+    where = SearchScope(repositories=(f"org/shop={shop}",), snapshots=("parent", "head"))
     ran = Experiment(suite, (BM25,), where, options=ONCE).run()
     assert [run.label for run in ran.runs] == [RunLabel("bm25", "parent"), RunLabel("bm25", "head")]
     assert [repository.name for repository in ran.runs[0].provenance.repositories] == ["shop"]
@@ -150,6 +153,7 @@ def test_an_unknown_case_or_shard_is_refused_in_one_sentence() -> None:
         experiment(cases=CaseSelection(shard="3")).run()
 
 
+@pytest.mark.slow
 def test_without_a_place_to_resume_from_nothing_is_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     experiment().run()
@@ -178,9 +182,9 @@ def test_joined_resumed_and_uninterrupted_runs_tell_the_same_but_for_times_and_i
     shards = [experiment(cases=CaseSelection(shard=f"{part}/3")).run().runs[0] for part in (1, 2, 3)]
     save_runs(shards[:1], tmp_path / "first.jsonl")
     assert told([load_run(tmp_path / "first.jsonl"), *shards[1:]]) == told(whole)
-    assert joined(shards).provenance.agent == whole[0].provenance.agent
+    assert join_runs(shards).provenance.agent == whole[0].provenance.agent
 
-    journals = Resumption(journal_folder=str(tmp_path / "journals"))
+    journals = ResumeSettings(journal_folder=str(tmp_path / "journals"))
     experiment(resumption=journals).run()
     journal = next((tmp_path / "journals").glob("*.jsonl"))
     lines = journal.read_bytes().splitlines(keepends=True)
@@ -210,7 +214,7 @@ def test_shards_of_different_corpora_are_not_one_run(tmp_path: Path) -> None:
     small = tmp_path / "corpus.jsonl"
     small.write_text("".join(CORPUS.read_text().splitlines(keepends=True)[:15]))
     first = experiment(cases=CaseSelection(shard="1/2")).run().runs[0]
-    second = experiment(cases=CaseSelection(shard="2/2"), where=Where(corpus=str(small))).run().runs[0]
+    second = experiment(cases=CaseSelection(shard="2/2"), where=SearchScope(corpus=str(small))).run().runs[0]
     with pytest.raises(Incomparable, match="they differ in corpus"):
         evaluate_run(SUITE, [first, second], ["RR"])
 
@@ -230,7 +234,7 @@ def test_what_failed_last_is_what_failed_in_the_newest_run(tmp_path: Path, monke
     monkeypatch.chdir(tmp_path)
     Path("corpus.jsonl").write_text('{"id": "a", "text": "tea"}\n')
     suite = Suite.from_cases("s", [Case(f"c{n}", f"query {n}", (Judgment("a"),)) for n in range(3)])
-    whole = Experiment(suite, [Moody], Where(corpus="corpus.jsonl"), options=ONCE, resumption=Resumption())
+    whole = Experiment(suite, [Moody], SearchScope(corpus="corpus.jsonl"), options=ONCE, resumption=ResumeSettings())
     failed = replace(whole, cases=CaseSelection(last_failed=True))
     Path("broken").touch()
     whole.run()

@@ -7,13 +7,12 @@ from typing import Any
 
 import pytest
 
-from searchmark.errors import UsageError
-from searchmark.sweeps.grid import Grid, grid_of
-from searchmark.sweeps.sweep_config import SweepConfig, load_sweep
+from searchmark import UsageError
+from searchmark.experiments.sweep_grid import Grid, SweepSettings, grid_of, load_sweep
 
 
 def grid(choices: dict[str, Any], **more: Any) -> Grid:
-    return grid_of(SweepConfig(choices, **more))
+    return grid_of(SweepSettings(choices, **more))
 
 
 def names(found: Grid) -> list[str]:
@@ -226,7 +225,7 @@ def test_a_setting_without_the_option_that_tells_others_apart_has_a_name_too():
 
 def test_filters_that_let_the_same_through_are_one_setting():
     found = grid_of(
-        SweepConfig(
+        SweepSettings(
             {
                 "filter": [
                     None,
@@ -246,5 +245,5 @@ def test_filters_that_let_the_same_through_are_one_setting():
 
 def test_a_baseline_that_names_no_index_keeps_the_exact_one():
     grid = {"index": ["hnsw", "exact"], "distance": ["cosine", "ip"]}
-    assert grid_of(SweepConfig(grid, baseline={"distance": "ip"})).baseline.choices == {"index": "exact", "distance": "ip"}
-    assert grid_of(SweepConfig(grid, baseline={"index": "hnsw"})).baseline.choices == {"index": "hnsw", "distance": "cosine"}
+    assert grid_of(SweepSettings(grid, baseline={"distance": "ip"})).baseline.choices == {"index": "exact", "distance": "ip"}
+    assert grid_of(SweepSettings(grid, baseline={"index": "hnsw"})).baseline.choices == {"index": "hnsw", "distance": "cosine"}

@@ -12,17 +12,14 @@ from typing import Any
 
 import pytest
 
-from searchmark import Case, Judgment, Run, Suite
-from searchmark.errors import NothingEvaluated
-from searchmark.records import Answer, AnswerDetails, Environment, Hit, IndexBuild, Provenance, VectorStatistics
-from searchmark.reports.page.figures import labels
-from searchmark.sweeps.frontiers import beaten_by_none
-from searchmark.sweeps.grid import grid_of
-from searchmark.sweeps.measuring import sweep_result
-from searchmark.sweeps.rendering import to_csv, to_html, to_json, to_markdown, to_text
-from searchmark.sweeps.result import Sweep
-from searchmark.sweeps.running import RowOutcome
-from searchmark.sweeps.sweep_config import SweepConfig
+from searchmark import Answer, AnswerDetails, Case, Hit, Judgment, NothingEvaluated, Provenance, Run, Suite
+from searchmark.experiments.sweep import RowOutcome
+from searchmark.experiments.sweep_grid import SweepSettings, grid_of
+from searchmark.experiments.sweep_rows import sweep_result
+from searchmark.records.provenance import Environment, IndexBuild, VectorStatistics
+from searchmark.reports.chart_data import beaten_by_none
+from searchmark.reports.page.pictures import labels
+from searchmark.reports.sweep import Sweep, sweep_csv, sweep_html, sweep_json, sweep_markdown, sweep_text
 
 CASES = 400
 SUITE = Suite.from_cases("shop", [Case(f"c{i}", f"q{i}", judgments=(Judgment(f"d{i}"),)) for i in range(CASES)])
@@ -65,7 +62,7 @@ def run(
 
 def swept(grid: dict[str, Any], runs: Sequence[dict[str, Any] | str], **more: Any) -> Sweep:
     """The runs of all settings, in their order; a text is why there is none."""
-    config = SweepConfig(grid, **more)
+    config = SweepSettings(grid, **more)
     found = grid_of(config)
     outcomes = [
         RowOutcome(setting, None, made) if isinstance(made, str) else RowOutcome(setting, run(setting.name, **made))
@@ -113,25 +110,28 @@ class TestHosts:
         assert {(row.on_frontier, row.on_quality_frontier) for row in sweep.rows} == {(None, None)}
         assert f"{self.REFUSED}; --fresh measures all again, on one host" in sweep.notes
 
+    @pytest.mark.slow
     def test_quality_is_shown_as_ever(self):
         here, apart = self.of("ci-1", "ci-1"), self.of("ci-1", "ci-2")
         assert [row.against_baseline for row in here.rows] == [row.against_baseline for row in apart.rows]
         assert [row.measures for row in here.rows] == [row.measures for row in apart.rows]
 
+    @pytest.mark.slow
     @pytest.mark.parametrize("hosts", [("ci-1", "ci-1"), (None, None), ("ci-1", None)])
     def test_one_host_or_an_unknown_one_is_decided(self, hosts: tuple[str | None, str | None]):
         assert self.of(*hosts).cheapest == "hnsw ef_search=40"
 
     def test_every_format_names_the_host_of_each_row_and_decides_nothing(self):
         sweep = self.of("ci-1", "ci-2")
-        for said in (to_text(sweep), to_markdown(sweep), "".join(to_html(sweep))):
+        for said in (sweep_text(sweep), sweep_markdown(sweep), "".join(sweep_html(sweep))):
             assert "Which setting is cheapest is not decided" in said
             assert "frontier of recall" not in said
             assert "ci-2" in said
-        assert [row["hosts"] for row in csv.DictReader(io.StringIO(to_csv(sweep)))] == ["ci-1", "ci-2", "ci-2", "ci-2"]
-        assert json.loads(to_json(sweep))["not_compared"] == self.REFUSED
+        assert [row["hosts"] for row in csv.DictReader(io.StringIO(sweep_csv(sweep)))] == ["ci-1", "ci-2", "ci-2", "ci-2"]
+        assert json.loads(sweep_json(sweep))["not_compared"] == self.REFUSED
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("workers", "told"), [(4, True), (2, False)])
 def test_rows_of_other_numbers_of_workers_are_noted(workers: int, told: bool):
     runs = [{"lost": 0, "index_ms": 1.0, "workers": each} for each in (2, 2, workers, 2)]
@@ -154,6 +154,7 @@ def test_the_baseline_stays_where_nothing_that_is_as_good_is_cheaper():
     assert sweep.sentence.startswith("Keep exact (p95 4 ms index only, 1 KB): of 2 settings shown")
 
 
+@pytest.mark.slow
 def test_where_nothing_is_shown_the_sentence_says_what_is_missing():
     worse = four(*({"lost": 40, "index_ms": 0.1},) * 3)
     assert worse.cheapest is None
@@ -169,7 +170,7 @@ def test_where_nothing_is_shown_the_sentence_says_what_is_missing():
 def test_no_fewer_cases_are_needed_than_there_are_where_they_did_not_show_it():
     """Two gains and one loss in 40 cases: the mean is nearly 0, and its interval is wide."""
     suite = Suite.from_cases("few", list(SUITE.cases[:40]))
-    found = grid_of(SweepConfig({"index": ["exact", "hnsw", "sqlite_vec"]}))
+    found = grid_of(SweepSettings({"index": ["exact", "hnsw", "sqlite_vec"]}))
     ranks = [{0: 2, 1: 2}, {2: 2}, {}]
     runs = [
         Run.from_answers(
@@ -177,12 +178,15 @@ def test_no_fewer_cases_are_needed_than_there_are_where_they_did_not_show_it():
         )
         for setting, rank in zip(found.settings, ranks, strict=True)
     ]
-    sweep = sweep_result(suite, SweepConfig({}), found, [RowOutcome(*each) for each in zip(found.settings, runs, strict=True)], 10)
+    sweep = sweep_result(
+        suite, SweepSettings({}), found, [RowOutcome(*each) for each in zip(found.settings, runs, strict=True)], 10
+    )
     needed = [row.against_baseline.non_inferior.cases_needed for row in sweep.rows[1:]]
     assert all(each > 100 for each in needed)
     assert "40 cases are too few, about " in sweep.sentence
 
 
+@pytest.mark.slow
 def test_a_second_sentence_says_whether_the_best_setting_is_worth_its_price():
     grid = {"embedder": [{"name": "hashing", "dimension": [64, 128, 256]}]}
     base = {"lost": 60, "index_ms": 2.0, "size": 1000}
@@ -280,6 +284,7 @@ def test_rankings_that_should_be_equal_are_compared_and_not_assumed():
     assert third.same == 397
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "vectors",
     [
@@ -307,17 +312,17 @@ def hostile() -> Sweep:
 
 
 def test_markup_in_a_setting_stays_text_everywhere(hostile):
-    assert "<script>alert" not in "".join(to_html(hostile))
-    assert "&lt;script&gt;alert" in "".join(to_html(hostile))
-    assert r"\<script\>" in to_markdown(hostile)
-    assert r"\|" in to_markdown(hostile)
-    rows = list(csv.DictReader(io.StringIO(to_csv(hostile))))
+    assert "<script>alert" not in "".join(sweep_html(hostile))
+    assert "&lt;script&gt;alert" in "".join(sweep_html(hostile))
+    assert r"\<script\>" in sweep_markdown(hostile)
+    assert r"\|" in sweep_markdown(hostile)
+    rows = list(csv.DictReader(io.StringIO(sweep_csv(hostile))))
     assert not any(cell.startswith(("=", "+", "-", "@")) and not cell[1:2].isdigit() for row in rows for cell in row.values())
 
 
 def test_the_json_has_its_version_and_every_number():
     sweep = four({"lost": 60, "index_ms": 0.1}, {"lost": 0, "index_ms": 0.5}, "it burned")
-    data = json.loads(to_json(sweep))
+    data = json.loads(sweep_json(sweep))
     assert (data["schema_version"], data["record"]) == (1, "sweep")
     assert [row["name"] for row in data["rows"]] == ["exact", "hnsw ef_search=10", "hnsw ef_search=40", "hnsw ef_search=160"]
     assert data["rows"][1]["measures"]["nDCG@10"]["mean"] == 0.85
@@ -326,10 +331,11 @@ def test_the_json_has_its_version_and_every_number():
     assert data["rows"][3]["index_ms"] is None
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("width", [40, 80, 120, 200])
 def test_no_number_is_broken_on_any_terminal(width):
     sweep = four({"lost": 60, "index_ms": 0.1, "recall": 0.7}, {"lost": 0, "index_ms": 0.5}, {"lost": 0, "index_ms": 1.0})
-    text = to_text(sweep, width=width)
+    text = sweep_text(sweep, width=width)
     assert "0.8500" in text
     assert "-0.1500" in text
     assert "0.7000" in text
@@ -338,7 +344,7 @@ def test_no_number_is_broken_on_any_terminal(width):
 def test_a_password_in_a_choice_is_in_no_output():
     described = {"name": "openai", "model": ["a", "b"], "url": "https://me:hunter2secret@host/v1"}
     sweep = swept({"embedder": [described]}, [{"lost": 0, "index_ms": 1.0}] * 2)
-    for text in (to_text(sweep), to_markdown(sweep), to_json(sweep), to_csv(sweep), "".join(to_html(sweep))):
+    for text in (sweep_text(sweep), sweep_markdown(sweep), sweep_json(sweep), sweep_csv(sweep), "".join(sweep_html(sweep))):
         assert "hunter2secret" not in text
 
 
@@ -352,11 +358,11 @@ def test_rows_of_an_earlier_session_are_named_with_their_time():
         "--fresh measures all again"
     )
     assert said in sweep.notes
-    assert [row["started"] for row in json.loads(to_json(sweep))["rows"]][:2] == [
+    assert [row["started"] for row in json.loads(sweep_json(sweep))["rows"]][:2] == [
         "2026-03-01T12:00:00+00:00",
         "2026-03-01T15:00:00+00:00",
     ]
-    assert next(csv.DictReader(io.StringIO(to_csv(sweep))))["started"] == "2026-03-01T12:00:00+00:00"
+    assert next(csv.DictReader(io.StringIO(sweep_csv(sweep))))["started"] == "2026-03-01T12:00:00+00:00"
 
 
 def test_rows_of_one_session_need_no_note_about_their_time():
@@ -381,9 +387,10 @@ def worse() -> Sweep:
     return swept(FOUR, [{"lost": 0, "index_ms": 4.0}, *some], measure="nDCG(gain=exp)@10", measures=("RR",))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("width", [80, 120])
 def test_the_difference_and_its_interval_are_in_the_table_on_every_terminal(worse, width):
-    text = to_text(worse, width=width)
+    text = sweep_text(worse, width=width)
     assert max(map(len, text.splitlines())) <= width
     assert "-0.1500" in text
     against = worse.rows[1].against_baseline
@@ -394,32 +401,32 @@ def test_the_difference_and_its_interval_are_in_the_table_on_every_terminal(wors
 
 def test_the_frontier_is_called_so_and_explained(worse):
     said = "frontier of recall and p95: 2, 3, 4; of nDCG@10 and p95: 2, 3 (no other setting is both quicker and better"
-    assert said in " ".join(to_text(worse).split())
-    assert "best in" not in to_text(worse)
+    assert said in " ".join(sweep_text(worse).split())
+    assert "best in" not in sweep_text(worse)
 
 
 def test_a_long_measure_is_short_in_the_header_and_whole_below_it(worse):
-    header = next(line for line in to_text(worse, width=200).splitlines() if "setting" in line and "#" in line)
+    header = next(line for line in sweep_text(worse, width=200).splitlines() if "setting" in line and "#" in line)
     assert "nDCG@10" in header
     assert "gain" not in header
-    assert "nDCG@10 is nDCG(gain=exp)@10" in to_text(worse)
+    assert "nDCG@10 is nDCG(gain=exp)@10" in sweep_text(worse)
 
 
 def test_measures_beside_the_deciding_one_are_shown(worse):
     found = worse.rows[1].measures["RR"]
-    for text in (to_text(worse), to_markdown(worse), "".join(to_html(worse))):
+    for text in (sweep_text(worse), sweep_markdown(worse), "".join(sweep_html(worse))):
         assert "Other measures" in text
         assert "RR" in text
         assert f"{found.low:.4f} to {found.high:.4f}" in text
 
 
 def test_what_building_took_compares_nothing_and_is_in_the_data_alone(worse):
-    assert "build" not in to_text(worse)
-    assert json.loads(to_json(worse))["rows"][0]["build_seconds"] == 1.5
+    assert "build" not in sweep_text(worse)
+    assert json.loads(sweep_json(worse))["rows"][0]["build_seconds"] == 1.5
 
 
 def test_the_page_says_one_thing_at_a_time_and_marks_the_baseline_and_the_cheapest(worse):
-    page = "".join(to_html(worse))
+    page = "".join(sweep_html(worse))
     assert "<dt>Time</dt><dd>p95 0.5 ms instead of 4 ms, index only</dd>" in page
     assert "<dt>Quality</dt><dd>nDCG(gain=exp)@10 +0.0000, interval " in page
     assert ">1 baseline</text>" in page

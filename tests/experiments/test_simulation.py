@@ -8,8 +8,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from searchmark.analysis.non_inferiority import non_inferiority_p
-from searchmark.analysis.paired_statistics import holm
+from searchmark.scoring.planned_tests import non_inferiority_p
+from searchmark.scoring.statistics import holm
 
 SIMULATION = runpy.run_path(str(Path(__file__).parents[2] / "benchmarks" / "sweeps.py"), run_name="simulation")
 

@@ -6,9 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from searchmark import RetrievalAgent, RetrievalResult
-from searchmark.corpora.corpus import Corpus
-from searchmark.testing import check_agent
+from searchmark import Corpus, RetrievalAgent, RetrievalResult
+from searchmark.running.agent_check import check_agent
 
 
 class Fine(RetrievalAgent):
@@ -54,24 +53,29 @@ class Stillborn(Fine):
         raise OSError("no space")
 
 
-@pytest.mark.parametrize("agent", [Fine, "bm25", "keyword", "path-match", "random", "in-memory"])
+@pytest.mark.parametrize(
+    "agent",
+    [Fine, "bm25", *(pytest.param(name, marks=pytest.mark.slow) for name in ("keyword", "path-match", "random", "in-memory"))],
+)
 def test_a_good_agent_passes(agent: str | type) -> None:
     check_agent(agent)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("agent", "said"),
     [
-        (Greedy, ["returns more than 3 hits"]),
-        (Doubling, ["the same file twice", "do not exist: 'ghost'", "not finite numbers"]),
-        (Fickle, ["gives a different answer when it is called again"]),
-        (Touchy, ["ValueError: syntax error"]),
+        (Greedy(), ["returns more than 3 hits"]),
+        (Doubling(), ["the same file twice", "do not exist: 'ghost'", "not finite numbers"]),
+        (Fickle(), ["gives a different answer when it is called again"]),
+        (Touchy(), ["ValueError: syntax error"]),
         (Dying, ["SystemExit: 1", "AssertionError"]),
         (Stillborn, ["Stillborn failed 1 check:", "initialize: OSError: no space"]),
         ("no.such.module:Agent", ["cannot be loaded"]),
     ],
 )
-def test_everything_wrong_is_said(agent: str | type, said: list[str]) -> None:
+def test_everything_wrong_is_said(agent: object, said: list[str]) -> None:
+    """Of a class and of a name in a worker, of an object in this process."""
     with pytest.raises(AssertionError) as caught:
         check_agent(agent)
     assert all(sentence in str(caught.value) for sentence in said)
@@ -89,6 +93,7 @@ def test_an_agent_that_only_this_process_has_passes_too(agent: object) -> None:
     check_agent(agent)
 
 
+@pytest.mark.slow
 def test_what_is_wrong_with_a_function_is_said_as_well() -> None:
     with pytest.raises(AssertionError, match=r"lambda failed 1 check:\n- retrieve\('', 3\): ZeroDivisionError"):
         check_agent(lambda query, k: ["README.md"] if query else 1 / 0)
@@ -98,6 +103,7 @@ def test_what_is_wrong_with_a_function_is_said_as_well() -> None:
         check_agent(_always_fails)
 
 
+@pytest.mark.slow
 def test_options_reach_the_agent() -> None:
     check_agent("in-memory", {"answers": {"add_item": ["src/cart.py"]}})
     with pytest.raises(AssertionError, match="do not exist: 'ghost'"):

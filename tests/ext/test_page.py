@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from tests.conftest import ROOT
-from tests.pytest_plugin.support import in_git, run_pytest
+from tests.ext.support import in_git, run_pytest
 
 PAGE = (ROOT / "docs" / "pytest.md").read_text()
 COMMANDS = re.findall(r"^\$ pytest (.*)$", PAGE, re.MULTILINE)

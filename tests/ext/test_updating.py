@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.pytest_plugin.support import SUITE, in_git, run_pytest, shop
+from tests.ext.support import SUITE, in_git, run_pytest, shop
 
 pytestmark = pytest.mark.slow  # each is a session of pytest of its own
 

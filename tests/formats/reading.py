@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from searchmark import Run, load_suite
-from searchmark.judging.query_texts import with_cases_of
+from searchmark.records.merge import with_suite_case_ids
 from tests.conftest import ROOT
 
 FORMATS = ROOT / "examples" / "formats"
@@ -20,4 +20,4 @@ def notes_of(run: Run) -> tuple[str, ...]:
 
 
 def on_suite(run: Run) -> Run:
-    return with_cases_of(load_suite(FORMATS / "run-suite.json"), run)
+    return with_suite_case_ids(load_suite(FORMATS / "run-suite.json"), run)

@@ -10,11 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from searchmark import load_suite
-from searchmark.agents.bm25 import Bm25Agent
+from searchmark import Case, Suite, load_corpus, load_suite
+from searchmark.agents.lexical.bm25 import Bm25Agent
 from searchmark.cli.main import main
-from searchmark.corpora.corpus import load_corpus
-from searchmark.records import Case, Suite
 from tests.conftest import ROOT
 
 FOLDER = ROOT / "src/searchmark/builtin_suites/api-operations"

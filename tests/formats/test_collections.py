@@ -14,12 +14,11 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from searchmark import Document, FieldMapping, load_corpus
-from searchmark.corpora import folder_layouts
-from searchmark.corpora.beir_writing import write_corpus
-from searchmark.corpora.folder_layouts import LOOKED_AT, documents_in
-from searchmark.errors import FormatError
-from searchmark.files.walking import walk
+from searchmark import Document, FieldMapping, FormatError, load_corpus
+from searchmark.formats.corpora import documents
+from searchmark.formats.corpora.corpus import write_corpus
+from searchmark.formats.corpora.documents import FILES_SAMPLED, find_collection
+from searchmark.io.paths import walk
 
 if sys.version_info >= (3, 14):
     from compression.zstd import compress as zstd_compress
@@ -164,9 +163,9 @@ class TestFolders:
         for number in range(50):
             (tmp_path / f"{number}.md").write_text("text")
         looked_at = list[Path]()
-        monkeypatch.setattr(folder_layouts, "names_a_document", lambda path: looked_at.append(path) is not None)
-        assert folder_layouts.documents_in(tmp_path) is None
-        assert len(looked_at) == folder_layouts.LOOKED_AT
+        monkeypatch.setattr(documents, "is_trec_document", lambda path: looked_at.append(path) is not None)
+        assert documents.find_collection(tmp_path) is None
+        assert len(looked_at) == documents.FILES_SAMPLED
 
 
 @pytest.mark.parametrize("packed", [gzip.compress, zstd_compress], ids=["gz", "zst"])
@@ -222,16 +221,16 @@ def test_the_same_documents_are_the_same_corpus_in_every_format(tmp_path: Path, 
 
     def test_a_folder_is_told_by_its_first_files_and_not_by_those_of_tools(self, tmp_path: Path, monkeypatch) -> None:
         looked_at: list[Path] = []
-        monkeypatch.setattr("searchmark.corpora.folder_layouts.begins_a_document", lambda path: bool(looked_at.append(path)))
+        monkeypatch.setattr("searchmark.formats.corpora.documents.is_trec_start", lambda path: bool(looked_at.append(path)))
         for name in [".git/x", "node_modules/x", *(f"d{number}/f" for number in range(30))]:
             (tmp_path / name).parent.mkdir()
             (tmp_path / name).touch()
         entered: list[str] = []
-        monkeypatch.setattr("searchmark.corpora.folder_layouts.walk", lambda top: _noted(walk(top), entered))
-        assert documents_in(tmp_path) is None
-        assert len(looked_at) == LOOKED_AT
+        monkeypatch.setattr("searchmark.formats.corpora.documents.walk", lambda top: _noted(walk(top), entered))
+        assert find_collection(tmp_path) is None
+        assert len(looked_at) == FILES_SAMPLED
         assert not {".git", "node_modules"} & {path.parent.name for path in looked_at}
-        assert len(entered) <= LOOKED_AT + 1
+        assert len(entered) <= FILES_SAMPLED + 1
 
 
 class TestSmart:
@@ -350,11 +349,12 @@ class TestParquet:
     def test_a_text_that_is_the_same_in_every_row_is_bounded(self, tmp_path: Path, monkeypatch, cell: object) -> None:
         pl.DataFrame({"id": range(5000), "text": [cell] * 5000}).write_parquet(tmp_path / "c.parquet", compression="zstd")
         assert len(load_corpus(tmp_path / "c.parquet").survey.ids) == 5000
-        monkeypatch.setattr("searchmark.files.parquet.FREE", 1000)
-        monkeypatch.setattr("searchmark.files.parquet.MOST_TIMES", 2)
+        monkeypatch.setattr("searchmark.io.rows.UNPACKED_FREE", 1000)
+        monkeypatch.setattr("searchmark.io.rows.UNPACKED_MOST_TIMES", 2)
         with pytest.raises(FormatError, match="bytes of text, the most that is read of a file of its size"):
             list(load_corpus(tmp_path / "c.parquet"))
 
+    @pytest.mark.slow
     def test_memory_holds_some_rows_and_not_the_file(self, tmp_path: Path) -> None:
         rows = pl.DataFrame({"id": [str(number) for number in range(4000)], "text": ["x" * 2000] * 4000})
         rows.write_parquet(tmp_path / "c.parquet", compression="uncompressed", row_group_size=500)

@@ -12,10 +12,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from searchmark import Document, FieldMapping, load_corpus, load_suite
-from searchmark.corpora.chunks import chunks
-from searchmark.corpora.corpus import corpus_of
-from searchmark.errors import FormatError, NothingEvaluated, UsageError
+from searchmark import Document, FieldMapping, FormatError, NothingEvaluated, UsageError, load_corpus, load_suite
+from searchmark.agents.chunks import content_chunks
+from searchmark.formats.corpora.corpus import corpus_of
 from tests.conftest import ROOT
 
 RECORDS = [{"id": "a", "title": "First", "text": "one", "price": 3}, {"id": 2, "text": "two"}]
@@ -102,14 +101,16 @@ def test_a_missing_corpus_is_one_sentence() -> None:
 def test_an_array_is_streamed_as_it_would_be_parsed(tmp_path: Path, records: list[dict[str, object]], piece: int) -> None:
     from unittest.mock import patch
 
-    from searchmark.corpora.documents import _from_array
+    from searchmark.formats.corpora.documents import records_of_array
+    from searchmark.formats.input_file import InputFile
 
     path = tmp_path / "c.json"
     path.write_text(json.dumps(records, indent=1))
-    with patch("searchmark.corpora.documents.PIECE", piece):
-        assert [value for _, value in _from_array(path)] == records
+    with patch("searchmark.formats.corpora.documents._PIECE", piece):
+        assert [value for _, value in records_of_array(InputFile(path))] == records
 
 
+@pytest.mark.slow
 def test_streaming_holds_one_document_and_not_the_file(tmp_path: Path) -> None:
     path = tmp_path / "c.jsonl"
     line = json.dumps({"id": "{}", "text": "x" * 10_000})
@@ -170,11 +171,11 @@ TEXTS = ["", "\n", "a", "a\n\nb\n", "def a():\n  1\n\n  2\n\n\ndef b():\n  3\n",
 
 @pytest.mark.parametrize("text", TEXTS)
 def test_chunks_make_up_the_text(text: str) -> None:
-    assert "".join(chunks(text)) == text
+    assert "".join(content_chunks(text)) == text
 
 
 def test_a_chunk_ends_at_a_blank_line_before_unindented_text() -> None:
-    assert chunks("import a\n\n\ndef b():\n    1\n\n    2\n\ndef c(): 3\n") == [
+    assert content_chunks("import a\n\n\ndef b():\n    1\n\n    2\n\ndef c(): 3\n") == [
         "import a\n\n\n",
         "def b():\n    1\n\n    2\n\n",
         "def c(): 3\n",
@@ -182,13 +183,13 @@ def test_a_chunk_ends_at_a_blank_line_before_unindented_text() -> None:
 
 
 def test_a_long_chunk_is_cut_again_at_its_blank_lines() -> None:
-    assert chunks("def b():\n    1\n\n    2\n", longest=3) == ["def b():\n    1\n\n", "    2\n"]
+    assert content_chunks("def b():\n    1\n\n    2\n", longest=3) == ["def b():\n    1\n\n", "    2\n"]
 
 
 def test_an_edit_changes_one_chunk_and_not_those_that_follow() -> None:
     before = "".join(f"def f{i}():\n    return {i}\n\n\n" for i in range(50))
     after = before.replace("return 7\n", "x = 7\n    return x\n")
-    assert len(set(chunks(after)) - set(chunks(before))) == 1
+    assert len(set(content_chunks(after)) - set(content_chunks(before))) == 1
 
 
 @pytest.mark.parametrize(

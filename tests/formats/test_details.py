@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from searchmark import Answer, Run, load_run, save_run
-from searchmark.records import AnswerDetails
+from searchmark import Answer, AnswerDetails, Run, load_run, save_run
 
 
 def test_a_cost_of_0_is_kept_apart_from_one_that_is_not_known(tmp_path: Path) -> None:

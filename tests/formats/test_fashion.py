@@ -11,12 +11,10 @@ from typing import Any
 
 import pytest
 
-from searchmark import load_suite
-from searchmark.agents.bm25 import Bm25Agent
-from searchmark.agents.semantic import SemanticAgent
+from searchmark import Suite, load_corpus, load_suite
+from searchmark.agents.lexical.bm25 import Bm25Agent
+from searchmark.agents.vectors.semantic import SemanticAgent
 from searchmark.cli.main import main
-from searchmark.corpora.corpus import load_corpus
-from searchmark.records import Suite
 from tests.conftest import ROOT
 
 FOLDER = ROOT / "src/searchmark/builtin_suites/fashion"
@@ -125,6 +123,7 @@ def test_the_command_of_the_readme_makes_the_labels(tmp_path: Path, monkeypatch:
     assert f"{len(labels()):,} pairs of grade 1 and higher" in (FOLDER / "README.md").read_text()
 
 
+@pytest.mark.slow
 def test_the_agreement_is_the_one_that_page_and_readme_report(monkeypatch: pytest.MonkeyPatch, capsys) -> None:
     monkeypatch.chdir(FOLDER)
     assert main([*LABEL[1:-2], "--import", "review.csv"]) == 0

@@ -7,10 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from searchmark import load_run
-from searchmark.errors import FormatError, UsageError
-from searchmark.runs.answers import SAME_TWICE
-from tests.runs.reading import ANSWERS, FORMATS, SCORES, answers_of, notes_of, on_suite
+from searchmark import FormatError, UsageError, load_run
+from searchmark.formats.runs.json import REPEATED_ANSWERS
+from tests.formats.reading import ANSWERS, FORMATS, SCORES, answers_of, notes_of, on_suite
 
 
 class TestExamples:
@@ -106,7 +105,7 @@ class TestResponses:
 
     def test_two_cases_that_ask_the_same_may_be_answered_twice_alike(self, file) -> None:
         run = load_run(file("run.jsonl", '{"query": "q", "hits": ["a"]}\n{"query": "q", "hits": ["a"]}\n'))
-        assert (answers_of(run), notes_of(run)) == ({"q": ["a"]}, (f"{SAME_TWICE}: 1",))
+        assert (answers_of(run), notes_of(run)) == ({"q": ["a"]}, (f"{REPEATED_ANSWERS}: 1",))
 
     def test_the_first_search_may_have_failed(self, file) -> None:
         run = load_run(file("run.jsonl", '{"query": "q", "error": "down"}\n{"query": "p", "hits": ["a"]}\n'))

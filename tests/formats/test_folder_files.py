@@ -11,11 +11,11 @@ from pathlib import Path
 
 import pytest
 
-from searchmark import load_corpus
-from searchmark.corpora.folder_files import FolderFiles, LeftOut, files_of
-from searchmark.corpora.locations import Folder, location_from_plain
-from searchmark.errors import NothingEvaluated, UsageError
-from searchmark.options.corpus_choice import CorpusChoice, FileChoice
+from searchmark import NothingEvaluated, UsageError, load_corpus
+from searchmark.config.inputs import CorpusInputSettings, FileSettings
+from searchmark.formats.corpora.folder import list_folder
+from searchmark.formats.corpora.locations import Folder, location_from_plain
+from searchmark.formats.corpora.source import FolderListing, SkippedFiles
 from tests.support.small_histories import git
 
 FILES = {
@@ -50,7 +50,7 @@ def write(path: Path, content: str) -> None:
 
 
 def ids(folder: Path, *never: Path, **choice: object) -> set[str]:
-    return {document.id for document in load_corpus(folder, files=FileChoice(**choice), never=never)}  # type: ignore[arg-type]  # a test's shorthand
+    return {document.id for document in load_corpus(folder, files=FileSettings(**choice), never=never)}  # type: ignore[arg-type]  # a test's shorthand
 
 
 def test_what_git_ignores_and_what_belongs_to_tools_is_left_out_and_counted(project: Path) -> None:
@@ -58,8 +58,8 @@ def test_what_git_ignores_and_what_belongs_to_tools_is_left_out_and_counted(proj
     assert survey.ids == DOCUMENTS
     assert survey.files is not None
     assert survey.files.left_out == (
-        LeftOut("ignored", 2, ("build/", "app.log")),
-        LeftOut("tools", 4, ("env/", "node_modules/", "src/__pycache__/")),
+        SkippedFiles("ignored", 2, ("build/", "app.log")),
+        SkippedFiles("tools", 4, ("env/", "node_modules/", "src/__pycache__/")),
     )
 
 
@@ -99,7 +99,7 @@ def test_the_rules_of_a_user_are_not_asked(project: Path, tmp_path: Path, monkey
 
 def test_without_git_the_rest_is_left_out_and_the_reason_is_kept(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PATH", "/nonexistent")
-    found = files_of(project, FileChoice())
+    found = list_folder(project, FileSettings())
     assert found.problems == ("git is not on the PATH; install it (version 2.36 or newer)",)
     assert ids(project) == {*DOCUMENTS, "app.log", "build/out.txt"}
 
@@ -111,14 +111,14 @@ def test_git_that_was_waited_for_in_vain_is_not_asked_again(project: Path, monke
         git(project, "init", "-q", str(folder))
         os.mkfifo(folder / ".gitignore")
     monkeypatch.setenv("SEARCHMARK_GIT_SECONDS", "0.1")
-    (problem,) = files_of(project, FileChoice()).problems
+    (problem,) = list_folder(project, FileSettings()).problems
     assert "git ls-files said nothing for 0.1 s" in problem
 
 
 def test_of_many_damaged_work_trees_some_are_named(tmp_path: Path) -> None:
     for number in range(5):
         write(tmp_path / f"r{number}" / ".git" / "HEAD", "nothing")
-    *named, last = files_of(tmp_path, FileChoice()).problems
+    *named, last = list_folder(tmp_path, FileSettings()).problems
     assert [problem[:36] for problem in named] == [f"git cannot tell what it ignores in r{number}"[:36] for number in range(3)]
     assert last == "git cannot tell what it ignores in 2 more work trees"
 
@@ -126,7 +126,7 @@ def test_of_many_damaged_work_trees_some_are_named(tmp_path: Path) -> None:
 def test_git_is_not_asked_about_a_folder_that_is_no_work_tree(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PATH", "/nonexistent")
     write(tmp_path / "docs" / "a.md", "a")
-    assert files_of(tmp_path / "docs", FileChoice()) == FolderFiles()
+    assert list_folder(tmp_path / "docs", FileSettings()) == FolderListing()
 
 
 def test_the_suite_is_not_a_document_whatever_is_ignored(project: Path) -> None:
@@ -187,7 +187,7 @@ def test_a_choice_that_leaves_nothing_says_what_it_left_out(project: Path) -> No
     with pytest.raises(
         NothingEvaluated, match=r"holds no documents: left out are 2 that Git ignores, .*; 5 by include.*, like '\.gitignore'"
     ):
-        _ = load_corpus(project, files=FileChoice(include=("doc/**",))).survey
+        _ = load_corpus(project, files=FileSettings(include=("doc/**",))).survey
 
 
 def test_a_folder_of_files_that_hold_no_text_says_so(tmp_path: Path) -> None:
@@ -209,18 +209,18 @@ def test_the_file_that_output_goes_to_is_not_a_document(project: Path) -> None:
 def test_files_of_what_holds_documents_in_one_cannot_be_chosen(tmp_path: Path, named: str, told: str) -> None:
     write(tmp_path / "beir" / "corpus.jsonl", '{"_id": "1", "text": "a"}\n')
     write(tmp_path / "c.csv", "id,text\n1,a\n")
-    for refused in (load_corpus, lambda path, files: Folder.found("x", path, CorpusChoice(files=files))):
+    for refused in (load_corpus, lambda path, files: Folder.found("x", path, CorpusInputSettings(files=files))):
         with pytest.raises(UsageError, match=f"choose files of a folder, and .*{told}; leave them out"):
-            refused(tmp_path / named, files=FileChoice(include=("*.md",)))
+            refused(tmp_path / named, files=FileSettings(include=("*.md",)))
 
 
 def test_a_glob_that_cannot_be_is_refused(project: Path) -> None:
     with pytest.raises(UsageError, match="is not a glob"):
-        load_corpus(project, files=FileChoice(include=("{1..3}",)))
+        load_corpus(project, files=FileSettings(include=("{1..3}",)))
 
 
 def test_why_a_path_is_not_a_document(project: Path) -> None:
-    files = files_of(project, FileChoice(exclude=("b.md",)), [project / "src" / "app.py"])
+    files = list_folder(project, FileSettings(exclude=("b.md",)), [project / "src" / "app.py"])
     assert {
         path: files.reason(path) for path in ("docs/a.md", "docs/b.md", "build/x/y", "env/lib/copy.md", "src/app.py", ".git/x")
     } == {
@@ -234,7 +234,7 @@ def test_why_a_path_is_not_a_document(project: Path) -> None:
 
 
 def test_another_process_is_told_the_outcome_and_asks_no_git(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    choice = CorpusChoice(str(project), files=FileChoice(exclude=("b.md",)), never=(project / "src" / "app.py",))
+    choice = CorpusInputSettings(str(project), files=FileSettings(exclude=("b.md",)), never=(project / "src" / "app.py",))
     location = Folder.found("project", project, choice)
     sent = location_from_plain(json.loads(json.dumps(location.to_plain())))
     corpus = pickle.loads(pickle.dumps(load_corpus(project, files=choice.files, never=choice.never)))  # noqa: S301  # our own
@@ -245,5 +245,5 @@ def test_another_process_is_told_the_outcome_and_asks_no_git(project: Path, monk
 
 
 def test_other_documents_are_another_digest(project: Path) -> None:
-    digests = {load_corpus(project, files=files).survey.digest for files in (FileChoice(), FileChoice(kinds=("code",)))}
+    digests = {load_corpus(project, files=files).survey.digest for files in (FileSettings(), FileSettings(kinds=("code",)))}
     assert len(digests) == 2

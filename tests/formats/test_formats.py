@@ -9,13 +9,28 @@ from pathlib import Path
 
 import pytest
 
-from searchmark import Answer, Case, Hit, Judgment, Suite, judge, load_baseline_metrics, load_corpus, load_suite, save_suite, score
+from searchmark import (
+    Answer,
+    Case,
+    Defaults,
+    FormatError,
+    Hit,
+    Judgment,
+    Run,
+    Suite,
+    UsageError,
+    load_baseline_metrics,
+    load_corpus,
+    load_suite,
+    match_hits,
+    save_suite,
+    score,
+)
 from searchmark.cli.main import main
-from searchmark.errors import FormatError, UsageError
-from searchmark.records import Defaults, Run
-from searchmark.suites.detect import FORMATS, detect
-from searchmark.suites.source import Source
-from searchmark.suites.swe_bench import files_of_patch
+from searchmark.formats import SUITE_FORMATS
+from searchmark.formats.suites import detect_suite_format
+from searchmark.formats.suites.case_lists import files_of_patch
+from searchmark.formats.suites.source import Source
 from tests.conftest import ROOT
 
 EXAMPLES = ROOT / "examples" / "formats"
@@ -45,19 +60,19 @@ def example(name: str) -> Suite:
 
 
 def test_there_is_an_example_of_every_format() -> None:
-    assert set(FILES) == set(FORMATS)
+    assert set(FILES) == set(SUITE_FORMATS)
 
 
 @pytest.mark.parametrize("name", FILES)
 def test_the_format_is_recognised_by_content(name: str) -> None:
-    assert detect(Source(EXAMPLES / FILES[name])) == name
+    assert detect_suite_format(Source(EXAMPLES / FILES[name])) == name
 
 
 @pytest.mark.parametrize("name", FILES)
 def test_the_example_can_be_scored(name: str) -> None:
     suite = example(name)
     run = Run.from_scores({case.id: {j.target: 1.0 for j in case.judgments if j.grade > 0} for case in suite.cases})
-    assert score(judge(suite, run), ["P(rel=1)"]).mean("P") > 0.5
+    assert score(match_hits(suite, run), ["P(rel=1)"]).mean("P") > 0.5
 
 
 @pytest.mark.parametrize("name", FILES)
@@ -91,7 +106,7 @@ def test_case_list_ranks_follow_the_first_order_and_others_are_as_right() -> Non
     assert [case.id for case in suite.cases] == ["1", "2", "3"]
     assert suite.cases[2].other_orders == (("ticket.resolve", "ticket.close"),)
     answers = [Answer(case.id, "ok", (Hit("ticket.resolve", 1), Hit("ticket.close", 2))) for case in suite.cases]
-    assert score(judge(suite, Run.from_answers("a", answers)), ["Tau"]).values[2].tolist() == [1.0]
+    assert score(match_hits(suite, Run.from_answers("a", answers)), ["Tau"]).values[2].tolist() == [1.0]
 
 
 def test_case_list_may_be_yaml() -> None:
@@ -103,7 +118,7 @@ def test_labels_use_line_numbers_and_their_own_defaults() -> None:
     suite = example("labels")
     assert [(case.id, case.query) for case in suite.cases] == [("3", "waterproof hiking boots"), ("4", "red linen dress")]
     assert suite.defaults == Defaults(rel=2, gain="exp")
-    assert score(judge(suite, Run.from_scores({"3": {"B-104": 1.0}})), ["nDCG@10"]).names == ["nDCG(gain=exp)@10"]
+    assert score(match_hits(suite, Run.from_scores({"3": {"B-104": 1.0}})), ["nDCG@10"]).names == ["nDCG(gain=exp)@10"]
 
 
 def test_labels_can_be_given_apart_from_their_queries() -> None:
@@ -125,7 +140,7 @@ def test_symbols_are_expanded_against_a_corpus_wherever_one_stands(monkeypatch, 
     (tmp_path / "Mail.txt").touch()  # a shell would expand *Mail* to this
     corpus = ["TMailer.Send", "Util.AttachFile", "MailBox", "MailTest", "Other"]
     run = Run.from_scores({"C1-001": {"MailBox": 2.0, "TMailer.Send": 1.0}})
-    scores = score(judge(example("symbols"), run, corpus), ["R", "P@2"])
+    scores = score(match_hits(example("symbols"), run, corpus), ["R", "P@2"])
     assert scores.values[0].tolist() == [2 / 3, 1.0]
 
 
@@ -177,11 +192,11 @@ def test_fixtures_that_cannot_fail_are_refused(file, changes: dict[str, object],
 def test_a_fixture_that_does_not_say_what_is_relevant_is_about_the_order_only(file) -> None:
     run = Run.from_answers("a", [Answer("n", "ok", (Hit("b", 1), Hit("a", 2)))])
     measures = ["nDCG", "Tau", "P@5", "R@10", "RR", "Success@5", "AP", "Relevance"]
-    scores = score(judge(load_suite(file("order.json", fixture_with())), run), measures)
+    scores = score(match_hits(load_suite(file("order.json", fixture_with())), run), measures)
     assert scores.values[0, :2].tolist() == pytest.approx([(1 + 2 / math.log2(3)) / (2 + 1 / math.log2(3)), -1.0])
     reason = "the case says in which order documents should come, and not which of them are relevant"
     assert [scores.reason(0, column) for column in range(len(measures))] == [None, None, *[reason] * 6]
-    judged = score(judge(load_suite(file("both.json", fixture_with(relevant=["a"]))), run), ["RR", "P@5"])
+    judged = score(match_hits(load_suite(file("both.json", fixture_with(relevant=["a"]))), run), ["RR", "P@5"])
     assert judged.values[0].tolist() == [0.5, 0.2]
 
 
@@ -399,7 +414,7 @@ class TestNothingIsLostInSilence:
 
 def test_case_ids_are_compared_in_nfc(file) -> None:
     suite = load_suite(file("q.txt", "cafe\u0301 0 a 1\n"))
-    assert score(judge(suite, Run.from_scores({"caf\u00e9": {"a": 1.0}})), ["RR"]).mean("RR") == 1.0
+    assert score(match_hits(suite, Run.from_scores({"caf\u00e9": {"a": 1.0}})), ["RR"]).mean("RR") == 1.0
 
 
 def test_quepid_lists_queries_without_ratings(file) -> None:

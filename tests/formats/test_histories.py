@@ -7,12 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from searchmark import load_suite
-from searchmark.builtin_suites.code_history import repository as shop
-from searchmark.builtin_suites.own_history import repository as own
+from searchmark import UsageError, load_suite
 from searchmark.cli.main import main
-from searchmark.errors import UsageError
-from searchmark.suites.builtin import builtin_suites
+from searchmark.config.builtin import builtin_named, builtin_suites, builtin_suites_folder
+from searchmark.git import builtin
+from searchmark.git.builtin import OWN_COMMIT, REPOSITORIES, SHOP_COMMIT, SHOP_STREAM, build_shop, own_repository, shop_repository
 from tests.conftest import ROOT
 from tests.support.histories import run
 
@@ -29,13 +28,13 @@ def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 @pytest.fixture(scope="module")
 def larder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("shop") / "larder"
-    shop.build(folder)
+    build_shop(folder)
     return folder
 
 
 def full_clone() -> bool:
     try:
-        own.located()
+        own_repository()
     except UsageError:
         return False
     return True
@@ -50,21 +49,41 @@ def test_every_folder_with_a_config_is_a_suite_and_has_what_a_suite_needs() -> N
 
 
 def test_the_repository_is_built_into_the_cache_on_first_use_and_kept(cache: Path) -> None:
-    name, _, path = shop.located().partition("=")
+    name, _, path = shop_repository().partition("=")
     folder = Path(path)
     assert (name, folder.name, folder.is_relative_to(cache)) == ("larder", "larder", True)
-    assert run(folder, "rev-parse", "HEAD").strip() == shop.LAST_COMMIT
+    assert run(folder, "rev-parse", "HEAD").strip() == SHOP_COMMIT
     (folder / "kept").write_text("")
-    assert shop.located() == f"larder={folder}"
+    assert shop_repository() == f"larder={folder}"
     assert (folder / "kept").exists()
     assert [each.name for each in folder.parent.iterdir()] == ["larder"]
 
 
+def test_the_stored_stream_gives_the_same_branches_everywhere_and_nothing_is_wrong_with_them(larder: Path) -> None:
+    assert run(larder, "for-each-ref", "--format=%(objectname) %(refname)").splitlines() == [
+        "d2c9de1da70187b4978ef274e1706d2ce3b4674e refs/heads/feature/cancel",
+        f"{SHOP_COMMIT} refs/heads/main",
+    ]
+    assert run(larder, "rev-list", "--count", "--all").strip() == "126"
+    assert run(larder, "fsck", "--full", "--strict", "--no-progress") == ""
+
+
+def test_the_stream_tells_the_answers_and_is_no_document() -> None:
+    suite = builtin_named("code-history")
+    assert suite.corpus is None
+    assert SHOP_STREAM in suite.answers()
+
+
+def test_a_folder_of_a_suite_holds_data_only_and_commits_are_told_by_name() -> None:
+    assert [*builtin_suites_folder().rglob("*.py")] == []
+    assert {name for name in builtin_suites() if name in REPOSITORIES} == {*HISTORIES}
+
+
 def test_one_that_is_not_at_its_last_commit_is_built_again(cache: Path) -> None:
-    folder = Path(shop.located().partition("=")[2])
+    folder = Path(shop_repository().partition("=")[2])
     run(folder, "reset", "--hard", "--quiet", "HEAD~3")
-    shop.located()
-    assert run(folder, "rev-parse", "HEAD").strip() == shop.LAST_COMMIT
+    shop_repository()
+    assert run(folder, "rev-parse", "HEAD").strip() == SHOP_COMMIT
 
 
 def test_suites_prints_where_the_repository_is(cache: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -78,6 +97,7 @@ def test_the_diff_of_a_built_in_case_needs_no_path(cache: Path, capsys: pytest.C
     assert '"available": error.available' in capsys.readouterr().out
 
 
+@pytest.mark.slow
 def test_every_target_of_the_shop_was_there_before_its_commit_and_changed_by_it(larder: Path) -> None:
     suite = load_suite("builtin:code-history")
     assert len(suite) == 105
@@ -100,7 +120,7 @@ def test_the_gate_passes_with_bm25_trips_with_worse_agents_and_the_audit_is_clea
 
 
 def test_own_history_needs_a_full_clone_and_says_so(cache: Path, monkeypatch: pytest.MonkeyPatch, capsys) -> None:
-    monkeypatch.setattr(own, "__file__", str(cache.parent / "repository.py"))
+    monkeypatch.setattr(builtin, "__file__", str(cache.parent / "builtin.py"))
     assert main(["evaluate", "--gold-set", "builtin:own-history", "--agent", "bm25"]) == 4
     assert capsys.readouterr().err.splitlines()[-1] == (
         "searchmark: builtin:own-history is searched in a full clone of Searchmark's repository, and there is none here; "
@@ -111,14 +131,14 @@ def test_own_history_needs_a_full_clone_and_says_so(cache: Path, monkeypatch: py
 def test_a_shallow_clone_is_named(cache: Path, larder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     subprocess.run(["git", "clone", "--quiet", "--depth", "1", f"file://{larder}", "shallow"], check=True)
     monkeypatch.chdir("shallow")
-    monkeypatch.setattr(own, "__file__", str(cache.parent / "repository.py"))
+    monkeypatch.setattr(builtin, "__file__", str(cache.parent / "builtin.py"))
     with pytest.raises(UsageError, match="shallow is a shallow one"):
-        own.located()
+        own_repository()
 
 
 def test_the_cases_of_own_history_end_at_a_fixed_commit() -> None:
     suite = load_suite("builtin:own-history")
-    assert suite.metadata["repositories"]["searchmark"]["commit"] == own.LAST_COMMIT
+    assert suite.metadata["repositories"]["searchmark"]["commit"] == OWN_COMMIT
     assert len(suite) == 150
 
 

@@ -8,12 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from searchmark import Case, Judgment, Run, Suite, judge, load_suite, score
-from searchmark.analysis.scores import DEFAULT_MEASURES
+from searchmark import Case, Judgment, Run, Suite, build_report, load_suite, match_hits, read_report, save_suite, score
 from searchmark.cli.main import main
-from searchmark.reports import build_report, read_report, write_report
-from searchmark.suites import save_suite
-from searchmark.suites.gold_set import suite_of_rows
+from searchmark.formats.suites.case_lists import suite_of_rows
+from searchmark.reports.render import write_report
+from searchmark.scoring.scores import DEFAULT_MEASURES
 
 GOLD_SET = {"test_cases": [{"id": "c1", "query": "fix it", "ground_truth_files": ["a.py"]}]}
 CASE_LIST = [{"query": "fix it", "expectedIds": ["a", "b"]}]
@@ -42,14 +41,14 @@ def files(tmp_path: Path) -> dict[str, Path]:
 def test_a_kind_decides_on_the_default_measures(files: dict[str, Path], kind: str, measures: list[str]) -> None:
     suite = load_suite(files[kind])
     assert suite.kind == kind
-    names = score(judge(suite, Run.from_scores({suite.table.ids[0]: {"a": 1.0}}))).names
+    names = score(match_hits(suite, Run.from_scores({suite.table.ids[0]: {"a": 1.0}}))).names
     assert [name.replace("(rel=2)", "").replace("(gain=exp)", "") for name in names] == measures
 
 
 def test_a_suite_of_no_kind_keeps_the_usual_measures() -> None:
     suite = Suite.from_grades({"q": {"a": 1}})
     assert suite.kind is None
-    assert score(judge(suite, Run.from_scores({"q": {"a": 1.0}}))).names == list(DEFAULT_MEASURES)
+    assert score(match_hits(suite, Run.from_scores({"q": {"a": 1.0}}))).names == list(DEFAULT_MEASURES)
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -92,5 +91,5 @@ def test_an_unknown_kind_is_refused_with_its_field(tmp_path: Path, capsys) -> No
 
 def test_a_report_names_the_kind(files: dict[str, Path], tmp_path: Path) -> None:
     suite = load_suite(files["symbols"])
-    write_report(build_report(score(judge(suite, Run.from_scores({"C1": {"SendMail": 1.0}})))), tmp_path / "report.json")
+    write_report(build_report(score(match_hits(suite, Run.from_scores({"C1": {"SendMail": 1.0}})))), tmp_path / "report.json")
     assert read_report(tmp_path / "report.json").suite.kind == "symbols"

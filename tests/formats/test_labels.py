@@ -8,9 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from searchmark import load_suite
-from searchmark.errors import FormatError
-from searchmark.suites.queries import read_queries
+from searchmark import FormatError, load_suite
+from searchmark.formats.suites.labels import read_queries
 
 EXAMPLES = Path(__file__).parents[2] / "examples" / "formats"
 LABEL = {"query_id": "1", "item_id": "a", "grade": 3}

@@ -11,11 +11,9 @@ from typing import Any
 
 import pytest
 
-from searchmark import Document, FieldMapping
-from searchmark.corpora.corpus import Corpus, load_corpus
-from searchmark.corpora.locations import Commit, Documents, Folder, Location, Remote, location_from_plain
-from searchmark.corpora.walk import open_walk
-from searchmark.errors import UsageError
+from searchmark import Corpus, Document, FieldMapping, UsageError, load_corpus
+from searchmark.formats.corpora.locations import Commit, Documents, Folder, Location, Remote, location_from_plain
+from searchmark.formats.corpora.snapshots import open_history_walk
 from tests.support.small_histories import FILE, git, write_history
 
 TREES = [
@@ -138,7 +136,7 @@ class TestPickles:
     def test_a_snapshot_by_its_repository_and_commit(self, shop, tmp_path: Path) -> None:
         folder, commits = shop
         location = Commit("shop", folder, commits[0], ("code",))
-        with open_walk(folder, location.wanted) as walk:
+        with open_history_walk(folder, location.wanted) as walk:
             corpus = walk.move_to(commits[0]).corpus
             again = sent(corpus)
             assert (again.name, again.origin, again.versions) == (corpus.name, corpus.origin, corpus.versions)

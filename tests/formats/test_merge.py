@@ -10,24 +10,35 @@ from typing import Any
 import numpy as np
 import pytest
 
-from searchmark import Answer, Case, Hit, Incomparable, Judgment, Run, Suite, UsageError, load_run, save_run
-from searchmark.records import (
-    AgentIdentity,
+from searchmark import (
+    Answer,
     AnswerDetails,
-    ImportedRun,
+    Case,
+    Hit,
+    Incomparable,
+    Judgment,
     Provenance,
+    Run,
     RunLabel,
+    Suite,
+    UsageError,
+    join_runs,
+    load_run,
+    save_run,
+)
+from searchmark.records.digests import digest_of_cases
+from searchmark.records.merge import SavedShard, merge_shards, with_missing_cases
+from searchmark.records.provenance import (
+    AgentIdentity,
+    ImportedRun,
     SearchedRepository,
     ShardIdentity,
     SuiteIdentity,
     TrustEvent,
     VectorStatistics,
 )
-from searchmark.records.digests import digest_of_cases
-from searchmark.running.shard_files import load_shards
-from searchmark.running.shards import shard_identity
-from searchmark.runs.join import completed, joined
-from searchmark.runs.merge import SavedShard, merged
+from searchmark.running.journal_files import load_shards
+from searchmark.running.plan import shard_identity
 
 SUITE = Suite.from_cases("shop", [Case(f"c{n}", f"query {n}", (Judgment("a"),), fields={"timestamp": -n}) for n in range(6)])
 BM25 = AgentIdentity("bm25", {"k1": 1.2}, "code", {"ranking": "bm25"})
@@ -51,7 +62,7 @@ def files(*runs: Run) -> list[SavedShard]:
 
 
 def whole(*runs: Run, **options: Any) -> Run:
-    (found,) = merged(files(*runs), **options)
+    (found,) = merge_shards(files(*runs), **options)
     return found.run
 
 
@@ -101,7 +112,7 @@ DIFFERENT = {
 def test_shards_of_another_run_are_refused_with_both_files(differs: str) -> None:
     first = shard(1, corpora={"docs": "all of it"}, repositories=(SearchedRepository("docs", "abc"),))
     with pytest.raises(Incomparable) as error:
-        merged(files(first, DIFFERENT[differs]), partial=True)
+        merge_shards(files(first, DIFFERENT[differs]), partial=True)
     assert str(error.value) == f"the runs of 'bm25' in 1.jsonl and 2.jsonl are not parts of one: they differ in {differs}"
 
 
@@ -121,7 +132,7 @@ def test_missing_shards_and_missing_cases_are_told_apart() -> None:
     lacking = shard(1, 3)
     lacking = lacking.with_cases(lacking.case_ids[:1], np.array([0]))
     with pytest.raises(Incomparable) as error:
-        merged(files(lacking))
+        merge_shards(files(lacking))
     assert str(error.value) == (
         "shard 1/3 lacks 1 of its 2 cases; shards 2/3, 3/3 are missing: 4 cases; "
         "name every shard once, or take what there is with --partial"
@@ -131,9 +142,9 @@ def test_missing_shards_and_missing_cases_are_told_apart() -> None:
 def test_at_most_ten_cases_are_named() -> None:
     many = Suite.from_cases("many", [Case(f"c{n}", "q") for n in range(24)])
     with pytest.raises(Incomparable, match=r"no answer to 'c12', 'c13', .*'c21' and 2 more; name every"):
-        merged(files(shard(1, cut=many)), many)
+        merge_shards(files(shard(1, cut=many)), many)
     with pytest.raises(Incomparable, match=r"by 1.jsonl and 2.jsonl: 'c0', .*'c9' and 2 more; shard 2/2 is missing"):
-        merged(files(shard(1, cut=many), shard(1, cut=many)))
+        merge_shards(files(shard(1, cut=many), shard(1, cut=many)))
 
 
 def test_a_suite_that_the_shards_were_not_cut_from_is_refused_and_a_larger_one_is_not() -> None:
@@ -141,14 +152,14 @@ def test_a_suite_that_the_shards_were_not_cut_from_is_refused_and_a_larger_one_i
     assert whole(shard(1), shard(2), suite=larger).case_ids == SUITE.table.ids
     other = Suite.from_cases("shop", [replace(case, query="another") for case in SUITE.cases])
     with pytest.raises(Incomparable, match=r"1.jsonl is not a shard of the suite 'shop': it was cut from other queries"):
-        merged(files(shard(1), shard(2)), other)
+        merge_shards(files(shard(1), shard(2)), other)
 
 
 def test_answers_that_contradict_each_other_are_refused_even_if_a_part_is_enough() -> None:
     first = shard(1)
     other = replace(first, scores=first.scores + 1e-9)
     with pytest.raises(Incomparable, match=r"1.jsonl and 2.jsonl answer the case 'c3' differently; leave one of them out"):
-        merged(files(first, other, shard(2)), partial=True)
+        merge_shards(files(first, other, shard(2)), partial=True)
 
 
 def test_what_spoils_a_shard_spoils_the_whole_and_is_counted_over_all_cases() -> None:
@@ -174,9 +185,9 @@ def test_shards_go_through_files_without_loss(tmp_path: Path) -> None:
         save_run(shard(number, 3), tmp_path / f"{number}.jsonl")
     shards = load_shards([str(tmp_path)])
     assert [each.run for each in shards] == [shard(number, 3) for number in (1, 2, 3)]
-    (found,) = merged(shards)
+    (found,) = merge_shards(shards)
     save_run(found.run, tmp_path / "merged.jsonl")
-    assert load_run(tmp_path / "merged.jsonl") == found.run == joined([each.run for each in shards])
+    assert load_run(tmp_path / "merged.jsonl") == found.run == join_runs([each.run for each in shards])
 
 
 @pytest.mark.parametrize(
@@ -195,13 +206,13 @@ def test_a_shard_that_is_not_what_it_claims_to_be_is_refused(tmp_path: Path, cha
     data["provenance"]["shard"] |= changed
     file.write_text(f"{json.dumps(data)}\n{rest}")
     with pytest.raises(UsageError, match="is not what it claims to be: 3 answers of the shard"):
-        merged(load_shards([str(file)]))
+        merge_shards(load_shards([str(file)]))
 
 
 def test_a_header_that_claims_more_places_than_anybody_can_count_costs_nothing() -> None:
     identity = ShardIdentity(1, 2**62, 2**62, ((0, 2**61),), SUITE.hashes["queries"], SUITE.hashes["judgments"])
     with pytest.raises(Incomparable, match="shard 1/4611686018427387904 lacks"):
-        merged(files(with_known(shard(1), shard=identity)))
+        merge_shards(files(with_known(shard(1), shard=identity)))
 
 
 def test_columns_that_only_one_part_has_are_kept() -> None:
@@ -209,7 +220,7 @@ def test_columns_that_only_one_part_has_are_kept() -> None:
     lines = Run.from_answers("a", [Answer("x", "ok", (Hit("d", 1, lines=(3, 4)),))], provenance=imported)
     ranked = Run(RunLabel("a"), ("y",), np.array([0, 2]), ["low", "high"], np.array([1.0, 2.0]), np.zeros(1, np.uint8))
     ranked = replace(ranked, rank=np.array([2, 1], np.int32), queries=("why",), unique=True)
-    found = joined([lines, ranked])
+    found = join_runs([lines, ranked])
     assert [[hit.id for hit in answer.hits] for answer in found.answers] == [["d"], ["high", "low"]]
     assert [hit.lines for answer in found.answers for hit in answer.hits] == [(3, 4), None, None]
     assert (found.queries, found.valid, found.unique) == ((None, "why"), None, False)
@@ -219,15 +230,15 @@ def test_ids_in_arrow_columns_stay_there() -> None:
     import polars as pl
 
     one = Run(RunLabel("a"), ("x",), np.array([0, 1]), pl.Series(["d"]), np.array([1.0]), np.zeros(1, np.uint8))
-    found = joined([one, replace(one, case_ids=("y",))])
+    found = join_runs([one, replace(one, case_ids=("y",))])
     assert isinstance(found.ids, pl.Series)
     assert [answer.hits[0].id for answer in found.answers] == ["d", "d"]
-    assert joined([one, Run.from_answers("a", [Answer("y", "ok", (Hit("e", 1, 2.0),))])]).ids == ["d", "e"]
+    assert join_runs([one, Run.from_answers("a", [Answer("y", "ok", (Hit("e", 1, 2.0),))])]).ids == ["d", "e"]
 
 
 def test_a_run_that_lacks_cases_keeps_its_columns_when_they_are_added() -> None:
     run = replace(shard(1), queries=("a", "b", "c"))
-    found = completed(run, SUITE.table.ids)
+    found = with_missing_cases(run, SUITE.table.ids)
     assert found.queries == ("a", "b", "c", None, None, None)
     assert found.valid is not None
     assert [answer.status for answer in found.answers] == ["ok"] * 3 + ["not_run"] * 3

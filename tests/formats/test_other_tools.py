@@ -9,11 +9,10 @@ from typing import Any
 import polars as pl
 import pytest
 
-from searchmark import Judgment, Suite, load_suite, save_suite
-from searchmark.errors import FormatError, UsageError
-from searchmark.suites.detect import detect
-from searchmark.suites.quepid_ratings import combined_rating
-from searchmark.suites.source import Source
+from searchmark import FormatError, Judgment, Suite, UsageError, load_suite, save_suite
+from searchmark.formats.suites import detect_suite_format
+from searchmark.formats.suites.engines import combine_ratings
+from searchmark.formats.suites.source import Source
 from tests.conftest import ROOT
 
 EXAMPLES = ROOT / "examples" / "formats"
@@ -42,7 +41,7 @@ class TestOpenSearch:
     )  # fmt: skip
     def test_lists_are_read_as_returned_imported_or_alone(self, tmp_path: Path, data: Any) -> None:
         path = saved(tmp_path, data)
-        assert detect(Source(path)) == "opensearch"
+        assert detect_suite_format(Source(path)) == "opensearch"
         (case,) = load_suite(path).cases
         assert (case.id, case.query) == ("red dress", "red dress")
         assert case.judgments == (Judgment("B1", grade=1, gain=0.7), Judgment("B2", grade=0))
@@ -85,7 +84,7 @@ class TestQuepid:
         if name == "quepid_book.json":
             expected["star maps"]["8201"] = 2  # three judges: the lowest of the highest three
         assert grades(suite) == expected
-        assert detect(Source(EXAMPLES / name)) == ("ltr" if name == "ltr.txt" else "quepid")
+        assert detect_suite_format(Source(EXAMPLES / name)) == ("ltr" if name == "ltr.txt" else "quepid")
 
     def test_a_case_keeps_its_name_its_scorer_and_what_is_known_of_a_query(self) -> None:
         suite = load_suite(EXAMPLES / "quepid_case.json")
@@ -105,7 +104,7 @@ class TestQuepid:
         [([2], True, 2), ([1, 2], True, 2), ([1, 2], False, 1.5), ([3, 3, 3, 0], True, 3), ([0, 3, 2, 3], True, 2), ([0.2, 0.4], False, 0.3)],
     )  # fmt: skip
     def test_judges_are_combined_as_quepid_does_it(self, ratings: list[float], whole: bool, expected: float) -> None:
-        assert combined_rating(ratings, whole=whole) == pytest.approx(expected)
+        assert combine_ratings(ratings, whole=whole) == pytest.approx(expected)
 
     def test_a_book_of_implicit_judgments_keeps_fractions(self, tmp_path: Path) -> None:
         book = {"name": "b", "support_implicit_judgements": True, "query_doc_pairs": [
@@ -168,7 +167,7 @@ class TestMteb:
     def test_folders_are_read_as_the_hub_has_them(self, tmp_path: Path, queries: str, qrels: str) -> None:
         self.put(tmp_path / queries, self.QUERIES)
         self.put(tmp_path / qrels, self.QRELS)
-        assert detect(Source(tmp_path)) == "mteb"
+        assert detect_suite_format(Source(tmp_path)) == "mteb"
         suite = load_suite(tmp_path)
         assert grades(suite) == self.EXPECTED
         assert suite.name == tmp_path.name

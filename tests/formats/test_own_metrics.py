@@ -9,9 +9,8 @@ from typing import Any
 
 import pytest
 
-from searchmark import Run, Suite, judge, load_suite, score
-from searchmark.analysis.scores import default_measures
-from searchmark.records import Defaults
+from searchmark import Defaults, Run, Suite, load_suite, match_hits, score
+from searchmark.scoring.scores import default_measures
 from tests.conftest import ROOT
 
 EXAMPLES = ROOT / "examples" / "formats"
@@ -37,7 +36,7 @@ def quepid(folder: Path, scorer: dict[str, Any], ratings: dict[str, float] | Non
 
 def value(suite: Suite) -> float:
     run = Run.from_scores({"q": {document: float(-rank) for rank, document in enumerate(ANSWER)}})
-    (mean,) = score(judge(suite, run)).means().values()
+    (mean,) = score(match_hits(suite, run)).means().values()
     return float(mean)
 
 

@@ -10,10 +10,9 @@ from typing import Any
 
 import pytest
 
-from searchmark import load_run
-from searchmark.errors import FormatError
-from searchmark.files.cbor import CborError, read_cbor
-from tests.runs.reading import ANSWERS, SCORES, answers_of
+from searchmark import FormatError, load_run
+from searchmark.io.data import CborError, read_cbor
+from tests.formats.reading import ANSWERS, SCORES, answers_of
 
 
 def cbor(value: Any) -> bytes:
@@ -57,19 +56,20 @@ class TestPacked:
     def test_a_bomb_is_not_unpacked(self, file, monkeypatch) -> None:
         from lz4 import frame
 
-        monkeypatch.setattr("searchmark.runs.ranx.FREE", 1000)
+        monkeypatch.setattr("searchmark.formats.runs.json.UNPACKED_FREE", 1000)
         with pytest.raises(FormatError, match="unpacks to more than"):
             load_run(file("bomb.lz4", frame.compress(b"\0" * 10_000_000)))
 
     def test_rows_that_no_file_can_hold_are_refused(self, tmp_path: Path, monkeypatch) -> None:
         import polars as pl
 
-        monkeypatch.setattr("searchmark.files.parquet.FREE_ROWS", 10)
+        monkeypatch.setattr("searchmark.io.rows.FREE_ROWS", 10)
         same = pl.DataFrame({"q_id": ["q"] * 1_000_000, "doc_id": ["d"] * 1_000_000})
         same.write_parquet(tmp_path / "bomb.parquet")
         with pytest.raises(FormatError, match="claims 1,000,000 rows"):
             load_run(tmp_path / "bomb.parquet")
 
+    @pytest.mark.slow
     def test_parquet_that_makes_its_reader_panic_is_refused_in_a_sentence(self, tmp_path: Path) -> None:
         import polars as pl
 

@@ -8,11 +8,10 @@ from typing import Any
 
 import pytest
 
-from searchmark import Run, judge, load_run, load_suite, score
-from searchmark.errors import Incomparable
-from searchmark.judging.query_texts import with_cases_of
-from searchmark.runs import named_path
-from tests.runs.reading import FORMATS, answers_of, notes_of
+from searchmark import Incomparable, Run, load_run, load_suite, match_hits, score
+from searchmark.formats.runs import parse_run_path
+from searchmark.records.merge import with_suite_case_ids
+from tests.formats.reading import FORMATS, answers_of, notes_of
 
 
 class TestJoins:
@@ -31,7 +30,7 @@ class TestJoins:
         return load_suite(file("suite.json", json.dumps(self.SUITE)))
 
     def joined(self, suite: Any, answers: dict[str, list[str]]) -> Run:
-        return with_cases_of(suite, Run.from_scores({case: dict.fromkeys(hits, 1.0) for case, hits in answers.items()}))
+        return with_suite_case_ids(suite, Run.from_scores({case: dict.fromkeys(hits, 1.0) for case, hits in answers.items()}))
 
     def test_texts_are_compared_in_composed_form_without_blanks_around_them(self, suite) -> None:
         run = self.joined(suite, {"Cafe\u0301": ["x"]})
@@ -45,7 +44,7 @@ class TestJoins:
         run = self.joined(suite, {"other": ["z"], "same": ["y", "x"]})
         assert answers_of(run) == {"other": ["z"], "b": ["y", "x"], "c": ["y", "x"]}
         assert notes_of(run)[0].endswith("1 of 2; 1 of them to several cases that ask the same")
-        assert score(judge(suite, run), ["RR"]).means()["RR"] == pytest.approx((0 + 0.5 + 1) / 3)
+        assert score(match_hits(suite, run), ["RR"]).means()["RR"] == pytest.approx((0 + 0.5 + 1) / 3)
 
     def test_ids_come_first_and_two_answers_to_a_case_are_refused(self, suite) -> None:
         assert notes_of(self.joined(suite, {"a": ["x"], "b": ["x"]})) == ()
@@ -57,41 +56,41 @@ class TestJoins:
 
     def test_ids_of_a_different_numbering_are_not_those_of_the_suite(self, suite, file) -> None:
         run = self.numbered(file, [("a", "same", "y"), ("b", "Café", "x"), ("c", "other", "x")])
-        joined = with_cases_of(suite, run)
+        joined = with_suite_case_ids(suite, run)
         assert answers_of(joined) == {"b": ["y"], "c": ["y"], "a": ["x"], "c: other": ["x"]}
         assert notes_of(joined)[0].endswith("since their ids differ: 2 of 3; 1 of them to several cases that ask the same")
-        assert with_cases_of(suite, joined) == joined
+        assert with_suite_case_ids(suite, joined) == joined
 
     def test_a_query_that_was_written_differently_is_said(self, suite, file) -> None:
-        joined = with_cases_of(suite, self.numbered(file, [("a", "cafe", "x"), ("b", "same", "y"), ("c", "same", "x")]))
+        joined = with_suite_case_ids(suite, self.numbered(file, [("a", "cafe", "x"), ("b", "same", "y"), ("c", "same", "x")]))
         assert answers_of(joined) == {"a": ["x"], "b": ["y"], "c": ["x"]}
         said = "answers whose query differs from that of the case with their id: 1 of 3; 'a' has 'cafe', and the suite 'Café'"
         assert notes_of(joined) == (said,)
-        assert with_cases_of(suite, joined) == joined
+        assert with_suite_case_ids(suite, joined) == joined
 
     def test_judging_joins_too(self, suite) -> None:
-        judged = judge(suite, Run.from_scores({"Café": {"x": 1.0}}))
+        judged = match_hits(suite, Run.from_scores({"Café": {"x": 1.0}}))
         assert judged.run.case_ids == ("a",)
         assert judged.dropped["cases_not_in_suite"] == 0
 
     def test_answers_without_queries_need_as_many_cases(self, suite) -> None:
         run = load_run(FORMATS / "run-msearch.json")
-        assert notes_of(with_cases_of(suite, run)) == ("answers taken in the order of the suite's cases: 3",)
+        assert notes_of(with_suite_case_ids(suite, run)) == ("answers taken in the order of the suite's cases: 3",)
         with pytest.raises(Incomparable, match="has 3 answers without what was asked, and the suite 's' has 2 cases"):
-            with_cases_of(suite.only({"a", "b"}), run)
+            with_suite_case_ids(suite.only({"a", "b"}), run)
 
 
 class TestNames:
     def test_a_name_before_the_path(self, tmp_path: Path, monkeypatch) -> None:
         monkeypatch.chdir(tmp_path)
-        assert named_path("bm25=results.csv") == ("bm25", Path("results.csv"))
-        assert named_path("results.csv") == (None, Path("results.csv"))
-        assert named_path("x/a=b.trec") == (None, Path("x/a=b.trec"))
+        assert parse_run_path("bm25=results.csv") == ("bm25", Path("results.csv"))
+        assert parse_run_path("results.csv") == (None, Path("results.csv"))
+        assert parse_run_path("x/a=b.trec") == (None, Path("x/a=b.trec"))
         (tmp_path / "a=b.trec").touch()
-        assert named_path("a=b.trec") == (None, Path("a=b.trec"))
+        assert parse_run_path("a=b.trec") == (None, Path("a=b.trec"))
 
     def test_home_is_expanded_behind_a_name(self) -> None:
-        assert named_path("x=~/run.trec") == ("x", Path.home() / "run.trec")
+        assert parse_run_path("x=~/run.trec") == ("x", Path.home() / "run.trec")
 
     def test_a_single_run_gets_the_name(self) -> None:
         assert load_run(FORMATS / "run-ranx.json", name="bm25").agent == "bm25"

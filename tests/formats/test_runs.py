@@ -6,8 +6,7 @@ import json
 
 import pytest
 
-from searchmark import load_run
-from searchmark.errors import FormatError, UsageError
+from searchmark import FormatError, UsageError, load_run
 
 
 def ids(run, case: str) -> list[str]:

@@ -9,8 +9,8 @@ import sys
 import pytest
 from pydantic import TypeAdapter, ValidationError
 
-from searchmark.records import AnswerDetails
-from searchmark.records.samples import Samples
+from searchmark import AnswerDetails
+from searchmark.records.answers import Samples
 
 TIMES = (0.25, 1e-9, 1234.5678901234567)
 

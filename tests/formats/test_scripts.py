@@ -9,10 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from searchmark import load_suite
-from searchmark.errors import FormatError
-from searchmark.suites.literals import LiteralReader
-from searchmark.suites.spans import ListSpan, MappingSpan, Span, plain_value
+from searchmark import FormatError, load_suite
+from searchmark.formats.suites.literals import ListSpan, LiteralReader, MappingSpan, Span, value_of_span
 
 SEED = """\
 import { describe } from "vitest";
@@ -165,9 +163,9 @@ def test_json_is_read_as_python_reads_it_and_every_part_is_where_it_is_said_to_b
 ) -> None:
     text = json.dumps(data, indent=indent, ensure_ascii=escaped)
     span = LiteralReader("file", text).value(0)
-    assert plain_value(span) == data
+    assert value_of_span(span) == data
     assert [json.loads(text[each.start : each.end]) for each in every_span(span)] == [
-        plain_value(each) for each in every_span(span)
+        value_of_span(each) for each in every_span(span)
     ]
 
 

@@ -7,10 +7,8 @@ import re
 
 import pytest
 
-from searchmark.corpora.corpus import Changes, Corpus
-from searchmark.corpora.selection import NO_NAME, DocumentSelection
-from searchmark.errors import UsageError
-from searchmark.records import Document
+from searchmark import Changes, Corpus, Document, UsageError
+from searchmark.formats.corpora.corpus import FIELD_LIST_MARK, DocumentSelection
 
 SHOES = Document("1", "red\nleather", "Runner", {"category": "Shoes ", "brand": "adidas", "bullets": ["light", "fast"], "price": 5})
 DRESS = Document("2", "long", "Gown", {"category": "dresses", "brand": ["Nike", "Puma"], "bullets": [], "sale": True})
@@ -30,11 +28,11 @@ def test_nothing_selected_is_the_corpus_itself() -> None:
 @pytest.mark.parametrize(
     ("fields", "titles", "texts"),
     [
-        (["title", "bullets"], ["Runner", "Gown", NO_NAME], ["light\nfast", "", ""]),
-        (["bullets", "text"], [NO_NAME] * 3, ["light\nfast\nred\nleather", "long", "no fields"]),
-        (["title"], ["Runner", "Gown", NO_NAME], ["", "", ""]),
+        (["title", "bullets"], ["Runner", "Gown", FIELD_LIST_MARK], ["light\nfast", "", ""]),
+        (["bullets", "text"], [FIELD_LIST_MARK] * 3, ["light\nfast\nred\nleather", "long", "no fields"]),
+        (["title"], ["Runner", "Gown", FIELD_LIST_MARK], ["", "", ""]),
         (["id", "text"], [None] * 3, ["red\nleather", "long", "no fields"]),
-        (["price", "sale"], [NO_NAME] * 3, ["5", "True", ""]),
+        (["price", "sale"], [FIELD_LIST_MARK] * 3, ["5", "True", ""]),
     ],
 )
 def test_fields_decide_on_title_and_text(fields: list[str], titles: list[str | None], texts: list[str]) -> None:

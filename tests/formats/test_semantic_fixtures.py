@@ -9,10 +9,9 @@ from typing import Any
 
 import pytest
 
-from searchmark import Suite, load_suite
-from searchmark.agents.semantic import SemanticAgent
+from searchmark import Corpus, Suite, load_suite
+from searchmark.agents.vectors.semantic import SemanticAgent
 from searchmark.cli.main import main
-from searchmark.corpora.corpus import Corpus
 from tests.conftest import ROOT
 
 FOLDER = ROOT / "src/searchmark/builtin_suites/semantic-fixtures"

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from searchmark import FormatError, GateOptions, KnownFailure, Pin, load_suite
-from searchmark.suites import load_suite_with_setup
-from searchmark.suites.native import NO_SETUP, SuiteSetup
+from searchmark import FormatError, GateSettings, KnownFailure, Pin, load_suite
+from searchmark.formats.suites import load_suite_with_setup
+from searchmark.formats.suites.native import NO_SETUP, SuiteSetup
 
 CASES = "cases: [{id: q1, query: tea, judgments: [{target: a, grade: 1}]}]\n"
 HEADER = """
@@ -57,7 +57,7 @@ def test_options_of_an_agent_are_numbers_where_they_are_written_as_numbers(both:
 
 
 def test_a_suite_without_a_header_has_an_empty_one(both: tuple[Path, Path], file: Callable[[str, str], Path]) -> None:
-    assert load_suite_with_setup(both[1])[1] == SuiteSetup(gates=GateOptions()) == NO_SETUP
+    assert load_suite_with_setup(both[1])[1] == SuiteSetup(gates=GateSettings()) == NO_SETUP
     assert load_suite_with_setup(file("qrels.txt", "q1 0 a 1\n"))[1] == NO_SETUP
 
 

@@ -12,16 +12,14 @@ from pathlib import Path
 
 import pytest
 
-import searchmark.history.git
-import searchmark.history.object_reader
-import searchmark.history.repository
-from searchmark.corpora.corpus import load_corpus
-from searchmark.corpora.folder_files import FolderFiles
-from searchmark.corpora.snapshots import SnapshotReader, changes
-from searchmark.errors import DamagedRepository, UsageError
-from searchmark.history.objects import order_along_history
-from searchmark.history.repository import open_repository, path_text
-from searchmark.history.trees import NOTHING, ODD, Snapshot
+import searchmark.git.process
+import searchmark.git.repository
+from searchmark import UsageError, load_corpus
+from searchmark.errors import DamagedRepository
+from searchmark.formats.corpora.snapshots import SnapshotReader, changes_between
+from searchmark.formats.corpora.source import FolderListing
+from searchmark.git.repository import open_repository, order_along_history, path_text
+from searchmark.git.trees import EMPTY_SNAPSHOT, ODD_REASON, Snapshot
 from tests.conftest import ROOT
 from tests.support.small_histories import FILE, LINK, PROGRAM, SUBMODULE, checked_out, git, random_trees, write_history
 
@@ -171,7 +169,7 @@ class TestSteps:
         with open_repository(folder) as repository, SnapshotReader(repository) as snapshots:
             for one, other in permutations(commits, 2):
                 before, after = snapshots.at(one), snapshots.at(other)
-                step = changes(before, after, snapshots.corpus(after))
+                step = changes_between(before, after, snapshots.corpus(after))
                 assert (set(step.written), set(step.removed)) == raw_difference(folder, one, other)
                 assert list(step.written) == sorted(step.written)
 
@@ -179,22 +177,23 @@ class TestSteps:
         commits = write_history(tmp_path / "random", random_trees(seed=3, count=40))
         random.Random(5).shuffle(commits)
         with open_repository(tmp_path / "random") as repository, SnapshotReader(repository) as snapshots:
-            here = NOTHING
+            here = EMPTY_SNAPSHOT
             for commit in commits:
                 here = snapshots.at(commit, near=here)
                 assert same(here, snapshots.at(commit))
 
+    @pytest.mark.slow
     def test_a_real_history(self, tmp_path: Path) -> None:
         if not (ROOT / ".git").exists():
             pytest.skip("this copy of the project has no history")
         with open_repository(ROOT) as repository, SnapshotReader(repository) as snapshots:
             everything = repository.run("rev-list", repository.commit()).decode().split()
             commits = order_along_history(repository, random.Random(1).sample(everything, min(8, len(everything))))
-            here = NOTHING
+            here = EMPTY_SNAPSHOT
             for commit in commits:
                 here = snapshots.at(commit, near=here)
                 assert same(here, snapshots.at(commit))
-            export = load_corpus(checked_out(ROOT, commits[-1], tmp_path / "export"), files=FolderFiles())
+            export = load_corpus(checked_out(ROOT, commits[-1], tmp_path / "export"), files=FolderListing())
             assert list(snapshots.corpus(here)) == list(export)
 
     def test_a_file_mode_of_old_times_is_read_as_git_reads_it(self, tmp_path: Path) -> None:
@@ -228,7 +227,7 @@ class TestHostileTrees:
         commit = commit_of(folder, hand_made_tree(folder, [("100644", name, blob), ("100644", b"good", blob)]))
         with open_repository(folder) as repository, SnapshotReader(repository) as snapshots:
             for snapshot in (snapshots.at(commit), snapshots.at(commit, near=snapshots.at("HEAD"))):
-                assert (set(snapshot.versions), snapshot.left_out) == ({"good"}, {path_text(name): ODD})
+                assert (set(snapshot.versions), snapshot.left_out) == ({"good"}, {path_text(name): ODD_REASON})
 
     @pytest.mark.parametrize(
         "entries",
@@ -309,9 +308,9 @@ class TestReading:
     def test_a_git_process_that_was_killed_is_started_again(self, odd, monkeypatch: pytest.MonkeyPatch) -> None:
         folder, commits = odd
         started: list[subprocess.Popen[bytes]] = []
-        really_start = searchmark.history.git.start
+        really_start = searchmark.git.process.start_git
         monkeypatch.setattr(
-            searchmark.history.repository, "start", lambda *given: started.append(really_start(*given)) or started[-1]
+            searchmark.git.repository, "start_git", lambda *given: started.append(really_start(*given)) or started[-1]
         )
         with open_repository(folder) as repository, SnapshotReader(repository) as snapshots:
             corpus = snapshots.corpus(snapshots.at(commits[0]))
@@ -351,7 +350,7 @@ class TestReading:
     def test_contents_are_held_by_their_bytes(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         folder = tmp_path / "plain"
         write_history(folder, [{b"%02d" % number: (FILE, b"%d" % number * 4000) for number in range(20)}])
-        monkeypatch.setattr(searchmark.history.object_reader, "BATCH_BYTES", 20_000)
+        monkeypatch.setattr(searchmark.git.repository, "BATCH_BYTES", 20_000)
         with open_repository(folder) as repository, SnapshotReader(repository) as snapshots:
             sizes: list[int] = []
             really_read = snapshots.objects.read
@@ -387,7 +386,7 @@ def test_the_repository_of_the_user_is_left_as_it_is(tmp_path: Path) -> None:
             path.chmod(path.stat().st_mode & ~0o222)
     before = state_of(folder)
     with open_repository(folder) as repository, SnapshotReader(repository) as snapshots:
-        here = NOTHING
+        here = EMPTY_SNAPSHOT
         for commit in [*commits, "HEAD"]:
             here = snapshots.at(commit, near=here)
             seen = list(snapshots.corpus(here))

@@ -6,8 +6,7 @@ import json
 
 import pytest
 
-from searchmark import load_suite
-from searchmark.errors import FormatError, UsageError
+from searchmark import FormatError, UsageError, load_suite
 
 YAML = """
 schema_version: 1

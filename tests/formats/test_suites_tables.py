@@ -8,11 +8,10 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from searchmark import Judgment, load_suite
+from searchmark import FormatError, Judgment, UsageError, load_suite
 from searchmark.cli.main import main
-from searchmark.errors import FormatError, UsageError
-from searchmark.suites.detect import detect
-from searchmark.suites.source import Source
+from searchmark.formats.suites import detect_suite_format
+from searchmark.formats.suites.source import Source
 from tests.conftest import ROOT
 
 EXAMPLES = ROOT / "examples" / "formats"
@@ -58,7 +57,7 @@ def test_cells_hold_lists_by_semicolon_or_json() -> None:
 )  # fmt: skip
 def test_one_row_per_question_or_per_pair_in_any_kind_of_file(tmp_path: Path, name: str, text: str) -> None:
     path = written(tmp_path, name, text)
-    assert detect(Source(path)) == "table"
+    assert detect_suite_format(Source(path)) == "table"
     assert judged(path) == {"a": [("x.md", "path", 1), ("y.md", "path", 1)], "b": [("z.md", "path", 1)]}
 
 

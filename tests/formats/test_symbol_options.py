@@ -8,9 +8,7 @@ from typing import Any
 
 import pytest
 
-from searchmark import FormatError, load_suite
-from searchmark.records import Defaults
-from searchmark.suites import save_suite
+from searchmark import Defaults, FormatError, load_suite, save_suite
 
 QUERY: dict[str, Any] = {"id": "a", "query": "send mail", "expected_symbols": ["SendMail"], "expected_patterns": ["*mail*"]}
 

@@ -9,12 +9,10 @@ from typing import Any
 
 import pytest
 
-from searchmark import load_suite
-from searchmark.agents.fts5 import Fts5Agent
+from searchmark import Suite, load_corpus, load_suite
+from searchmark.agents.lexical.fts5 import Fts5Agent
 from searchmark.cli.main import main
-from searchmark.corpora.corpus import load_corpus
-from searchmark.judging.judge import expand_suite
-from searchmark.records import Suite
+from searchmark.scoring.match import expand_suite
 from tests.conftest import ROOT
 
 FOLDER = ROOT / "src/searchmark/builtin_suites/symbols"
@@ -123,6 +121,7 @@ def gate_of(fields: tuple[str, ...], suite: Suite, folder: Path) -> int:
     return main(["gate", str(folder / "worse.json"), "--config", CONFIG])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("lost", "rules"), [("description", "6 rules not met"), ("words", "2 rules not met")], ids=["comments-lost", "names-not-split"]
 )

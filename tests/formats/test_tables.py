@@ -7,10 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from searchmark import load_run, save_run
-from searchmark.errors import FormatError
-from searchmark.runs import runs_in
-from tests.runs.reading import answers_of, notes_of, on_suite
+from searchmark import FormatError, load_run, save_run
+from searchmark.formats.runs import load_all_runs
+from tests.formats.reading import answers_of, notes_of, on_suite
 
 
 class TestTables:
@@ -95,7 +94,7 @@ class TestTables:
 
     def test_several_agents_in_one_file(self, file) -> None:
         path = file("both.csv", "system,query,docid,rank\nold,q,a,1\nnew,q,b,1\nold,q,c,2\n")
-        assert [(run.agent, answers_of(run)) for run in runs_in(path)] == [("old", {"q": ["a", "c"]}), ("new", {"q": ["b"]})]
+        assert [(run.agent, answers_of(run)) for run in load_all_runs(path)] == [("old", {"q": ["a", "c"]}), ("new", {"q": ["b"]})]
         assert answers_of(load_run(path, name="new")) == {"q": ["b"]}
         with pytest.raises(FormatError, match="holds the runs of 2 agents: 'old', 'new'; name the one that is meant: NAME="):
             load_run(path)
@@ -113,7 +112,7 @@ class TestTables:
             content = "".join(json.dumps({"qid": q, "docid": d, "rank": r, "score": s}) + "\n" for q, d, r, s in rows)
         path = file(f"run.{kind}", content)
         careful = load_run(path)
-        monkeypatch.setattr("searchmark.runs.tables.FAST_FROM", 1)
+        monkeypatch.setattr("searchmark.formats.runs.tables.FAST_FROM", 1)
         fast = load_run(path)
         assert isinstance(careful.ids, list)
         assert not isinstance(fast.ids, list)
@@ -141,7 +140,7 @@ class TestTables:
     def test_the_fast_reader_gives_up_where_the_careful_one_has_something_to_say(self, file, monkeypatch, name, content) -> None:
         path, told = file(name, content), []
         for size in (1 << 20, 1):
-            monkeypatch.setattr("searchmark.runs.tables.FAST_FROM", size)
+            monkeypatch.setattr("searchmark.formats.runs.tables.FAST_FROM", size)
             try:
                 told.append(list(load_run(path).answers))
             except FormatError as error:

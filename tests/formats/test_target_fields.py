@@ -9,10 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from searchmark.corpora.corpus import Corpus
-from searchmark.corpora.target_fields import with_target_fields
-from searchmark.errors import UsageError
-from searchmark.records import Case, Defaults, Document, Judgment, Suite
+from searchmark import Case, Corpus, Defaults, Document, Judgment, Suite, UsageError
+from searchmark.formats.corpora.case_locations import with_target_fields
 
 SHOP = Corpus.of(
     "shop",
@@ -84,6 +82,7 @@ def test_a_corpus_with_other_fields_has_another_digest() -> None:
     assert digest("shoes") != digest("boots")
 
 
+@pytest.mark.slow
 def test_evaluate_and_a_gate_split_by_what_is_looked_for(tmp_path: Path) -> None:
     corpus = tmp_path / "shop.jsonl"
     corpus.write_text("".join(json.dumps({"id": each.id, "text": each.text, **each.fields}) + "\n" for each in SHOP))

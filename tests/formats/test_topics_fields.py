@@ -7,8 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from searchmark import load_suite
-from searchmark.errors import UsageError
+from searchmark import UsageError, load_suite
 
 
 @pytest.fixture

@@ -9,9 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pytrec_eval import RelevanceEvaluator, parse_run
 
-from searchmark import Answer, Hit, Run, Suite, judge, load_run, save_run, save_runs, score
-from searchmark.errors import UsageError
-from searchmark.records import AnswerDetails
+from searchmark import Answer, AnswerDetails, Hit, Run, Suite, UsageError, load_run, match_hits, save_run, save_runs, score
 
 GRADES = {"q1": {"a": 2, "c": 1}, "q2": {"b": 1}}
 MEASURES = ["AP", "RR", "nDCG", "P@5"]
@@ -28,7 +26,7 @@ def lines_of(path: Path) -> list[str]:
 
 
 def values_of(run: Run) -> list[list[float]]:
-    return score(judge(Suite.from_grades(GRADES), run), MEASURES).values.tolist()
+    return score(match_hits(Suite.from_grades(GRADES), run), MEASURES).values.tolist()
 
 
 def test_scores_in_order_are_written_as_they_are(tmp_path: Path) -> None:

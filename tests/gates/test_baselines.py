@@ -11,12 +11,22 @@ from typing import Any
 
 import pytest
 
-from searchmark import Answer, Hit, Run, load_baseline, load_baseline_metrics, load_suite, save_run
+from searchmark import (
+    Answer,
+    Evaluation,
+    FormatError,
+    Hit,
+    Provenance,
+    Run,
+    load_baseline,
+    load_baseline_metrics,
+    load_suite,
+    save_run,
+)
 from searchmark.cli.main import main
-from searchmark.errors import FormatError
-from searchmark.experiments import gate_run
 from searchmark.gates.rules import RuleResult
-from searchmark.records import AgentIdentity, Provenance, Status, SuiteIdentity
+from searchmark.records.answers import Status
+from searchmark.records.provenance import AgentIdentity, SuiteIdentity
 from tests.conftest import ROOT
 
 EXAMPLES = ROOT / "examples" / "baselines"
@@ -169,7 +179,7 @@ def checked(baseline: dict[str, Any], tmp_path: Path, first: tuple[str, ...] = F
     answers = {"HighSimilarityPair": first, "GradualRelevanceDecay": DECAY}
     given = [Answer(case, "ok", tuple(Hit(each, rank) for rank, each in enumerate(ids, 1))) for case, ids in answers.items()]
     run = Run.from_answers("agent", given, provenance=Provenance(**provenance))
-    _, gate = gate_run(load_suite(FIXTURES), [run], (), baseline=load_baseline(path))
+    _, gate = Evaluation(load_suite(FIXTURES), baseline=load_baseline(path)).gate([run])
     assert gate is not None
     return list(gate.rules)
 

@@ -13,33 +13,36 @@ import pytest
 from searchmark import (
     Answer,
     AnswerDetails,
+    Baseline,
     Case,
-    CompareOptions,
+    CompareSettings,
     Document,
-    GateOptions,
+    Evaluation,
+    Gate,
     GateRule,
+    GateSettings,
     Hit,
     Judgment,
     KnownFailure,
+    LookCounter,
     Pin,
+    Provenance,
     Run,
+    RunLabel,
     Suite,
     UsageError,
     compare_runs,
     evaluate_run,
     load_corpus,
     named_baseline,
+    parse_measure,
     render,
     rules_of,
 )
-from searchmark.experiments import gate_run
-from searchmark.gates.baselines import NO_BASELINE, Baseline
-from searchmark.gates.looking import LookBook
-from searchmark.gates.reach import Reach
-from searchmark.gates.rules import Gate, RuleResult
-from searchmark.gates.sentences import told_apart
-from searchmark.measures.grammar import parse_measure
-from searchmark.records import IndexBuild, Provenance, RunLabel, VectorStatistics
+from searchmark.gates.baselines import NO_BASELINE
+from searchmark.gates.quantities import digits_beside_bound
+from searchmark.gates.rules import AttainableValues, RuleResult
+from searchmark.records.provenance import IndexBuild, VectorStatistics
 
 CASES = 40
 
@@ -82,7 +85,7 @@ def run_of(good: int, cases: int = CASES, *, name: str = "agent", **rest: object
 
 
 def gate_on(run: Run, baseline: Baseline = NO_BASELINE, suite: Suite | None = None, **gates: object) -> Gate:
-    _, gate = gate_run(suite or suite_of(), [run], rules_of(GateOptions(**gates)), ["RR"], baseline=baseline)  # type: ignore[arg-type]  # as it comes
+    _, gate = Evaluation(suite or suite_of(), ["RR"], rules=rules_of(GateSettings(**gates)), baseline=baseline).gate([run])  # type: ignore[arg-type]  # as it comes
     assert gate is not None
     return gate
 
@@ -116,7 +119,7 @@ def test_a_number_that_rounds_to_its_bound_is_told_apart() -> None:
     ],
 )
 def test_a_number_is_written_on_its_side_of_the_bound(actual: float, expected: float, text: str) -> None:
-    assert told_apart(actual, expected) == text
+    assert digits_beside_bound(actual, expected) == text
 
 
 @pytest.mark.parametrize(
@@ -329,7 +332,7 @@ def test_what_a_highest_value_is_worth_is_said_as_well(bound: str, expected: flo
 def test_what_a_lowest_value_of_every_case_is_worth(measure: str, expected: float, spared: Sequence[str], note: str | None) -> None:
     documents = tuple(Document(each, each) for each in ("a", "b", "z"))
     cases = [Case(f"c{n}", "q", (Judgment("a"), Judgment("b")), documents=documents) for n in range(12)]
-    found = Reach(Suite.from_cases("s", cases)).findings_of_each(parse_measure(measure), expected, spared)
+    found = AttainableValues(Suite.from_cases("s", cases)).findings_of_each(parse_measure(measure), expected, spared)
     assert [each.message for each in found] == ([] if note is None else [note])
 
 
@@ -348,7 +351,7 @@ def test_what_a_lowest_value_of_every_case_is_worth(measure: str, expected: floa
 )
 def test_what_could_never_be_met_or_missed_is_refused(gates: dict[str, object], reason: str) -> None:
     with pytest.raises(UsageError, match=re.escape(reason)):
-        rules_of(GateOptions(**gates))  # type: ignore[arg-type]  # as it comes
+        rules_of(GateSettings(**gates))  # type: ignore[arg-type]  # as it comes
 
 
 def test_a_warning_of_a_rule_that_compares_is_refused() -> None:
@@ -357,12 +360,12 @@ def test_a_warning_of_a_rule_that_compares_is_refused() -> None:
 
 
 def test_a_measure_without_a_highest_value_takes_any_margin() -> None:
-    assert rules_of(GateOptions(rules=(GateRule(measure="DCG@10", against="baseline", policy="non-inferior", margin=2),)))
+    assert rules_of(GateSettings(rules=(GateRule(measure="DCG@10", against="baseline", policy="non-inferior", margin=2),)))
 
 
 def test_a_finding_names_its_rules_and_is_said_once() -> None:
     rules = (GateRule(measure="RR", at_least=0.0), GateRule(measure="RR", above=90, where={"category": "odd"}))
-    report = evaluate_run(suite_of(), [run_of(40)], rules=rules_of(GateOptions(thresholds={"R@5": 0}, rules=rules)))
+    report = evaluate_run(suite_of(), [run_of(40)], rules=rules_of(GateSettings(thresholds={"R@5": 0}, rules=rules)))
     assert [each.message for each in report.audit if each.code == ALWAYS_MET] == [
         "R@5 >= 0: every ranking meets this bound: no R@5 is lower than 0",
         "RR >= 0: every ranking meets this bound: no RR is lower than 0",
@@ -376,21 +379,21 @@ def test_a_finding_names_its_rules_and_is_said_once() -> None:
 
 def test_rules_with_one_finding_are_named_together() -> None:
     rules = [GateRule(measure="RR", at_least=0.0, where={"category": name}) for name in ("odd", "even")]
-    report = evaluate_run(suite_of(), [run_of(40)], rules=rules_of(GateOptions(rules=tuple(rules))))
+    report = evaluate_run(suite_of(), [run_of(40)], rules=rules_of(GateSettings(rules=tuple(rules))))
     (found,) = (each.message for each in report.audit if each.code == ALWAYS_MET)
     assert found.startswith("RR in category odd >= 0, RR in category even >= 0: every ranking meets this bound")
 
 
 def test_a_long_list_of_findings_about_rules_is_cut() -> None:
     thresholds = {f"P@{k}": 0.0 for k in range(1, 10)}
-    report = evaluate_run(suite_of(), [run_of(40)], rules=rules_of(GateOptions(thresholds=thresholds)))
+    report = evaluate_run(suite_of(), [run_of(40)], rules=rules_of(GateSettings(thresholds=thresholds)))
     found = [each.message for each in report.audit if each.code == ALWAYS_MET]
     assert len(found) == 5  # four, and the rest
     assert found[-1] == "P@5 >= 0, P@6 >= 0, P@7 >= 0, 2 more: likewise: A bound of a gate that no value of its measure could miss."
 
 
 def test_a_warning_names_its_rule() -> None:
-    rules = rules_of(GateOptions(rules=(GateRule(latency="warm.p95", at_most=250, warn_above=5),)))
+    rules = rules_of(GateSettings(rules=(GateRule(latency="warm.p95", at_most=250, warn_above=5),)))
     report = evaluate_run(suite_of(), [run_of(40)], rules=rules)
     (found,) = (each.message for each in report.audit if each.code == "warning-level")
     assert found == "latency warm.p95 <= 250: 10 ms is above 5 ms, a warning and not a failure"
@@ -398,7 +401,7 @@ def test_a_warning_names_its_rule() -> None:
 
 @pytest.mark.parametrize(("good", "more"), [(0, "and at least 17 more cases"), (30, "and 7 more cases")])
 def test_cases_that_are_not_counted_to_the_end_are_told_as_a_lower_bound(good: int, more: str) -> None:
-    rules = rules_of(GateOptions(thresholds={"RR": 0.99}))
+    rules = rules_of(GateSettings(thresholds={"RR": 0.99}))
     assert f"  {more}\n" in render(evaluate_run(suite_of(), [run_of(good)], rules=rules))
 
 
@@ -547,7 +550,7 @@ def test_a_preset_has_its_exact_measures() -> None:
 
 def test_of_several_runs_the_worst_is_told_with_its_own_answers() -> None:
     report = compare_runs(
-        suite_of(), [run_of(40, name="good"), run_of(10, name="bad")], ["RR"], rules=rules_of(GateOptions(thresholds={"MRR": 0.9}))
+        suite_of(), [run_of(40, name="good"), run_of(10, name="bad")], ["RR"], rules=rules_of(GateSettings(thresholds={"MRR": 0.9}))
     )
     assert report.gate is not None
     assert [(rule.run, rule.message) for rule in report.gate.rules] == [("bad", "Expected bad: MRR (RR) >= 0.9, but got 0.25")]
@@ -556,8 +559,8 @@ def test_of_several_runs_the_worst_is_told_with_its_own_answers() -> None:
 
 def test_a_comparison_holds_rules_against_its_baseline() -> None:
     runs = [run_of(40, name="old"), run_of(40, name="same"), run_of(20, name="worse")]
-    rules = rules_of(GateOptions(rules=rule(measure="RR", against="baseline")))
-    report = compare_runs(suite_of(), runs, ["RR"], rules=rules, options=CompareOptions(baseline="old"))
+    rules = rules_of(GateSettings(rules=rule(measure="RR", against="baseline")))
+    report = compare_runs(suite_of(), runs, ["RR"], rules=rules, options=CompareSettings(baseline="old"))
     assert report.gate is not None
     assert (report.gate.verdict, report.gate.rules[0].run) == ("failed", "worse")
     assert compare_runs(suite_of(), runs[:2], ["RR"], rules=rules).gate.verdict == "passed"  # type: ignore[union-attr]  # there are rules
@@ -587,14 +590,15 @@ def test_a_measure_that_tells_nothing_of_quality_gets_no_verdict(policy: str) ->
     assert gate_on(run_of(0), named_baseline(run_of(40)), rules=gates).verdict == "unresolvable"
 
 
+@pytest.mark.slow
 def test_a_look_that_is_too_strict_for_the_cases_resolves_nothing(tmp_path: Path) -> None:
     """Of twelve cases even the loss of all of them is not enough for the level of a late look."""
     suite, baseline, rules = (
         suite_of(12),
         named_baseline(run_of(12, 12)),
-        rules_of(GateOptions(rules=rule(measure="RR", against="baseline", policy="sequential"))),
+        rules_of(GateSettings(rules=rule(measure="RR", against="baseline", policy="sequential"))),
     )
-    book = LookBook(tmp_path / "looks.jsonl")
+    book = LookCounter(tmp_path / "looks.jsonl")
     verdicts = []
     for build in range(45):
         run = replace(run_of(0 if build == 44 else 12, 12), provenance=Provenance(id=f"r{build}"))
@@ -652,7 +656,7 @@ def test_a_run_that_finds_nothing_names_its_cases() -> None:
 def test_a_pin_on_a_document_that_is_not_there_says_so(tmp_path: Path) -> None:
     (tmp_path / "docs.jsonl").write_text('{"id": "a", "text": "a"}\n{"id": "b", "text": "b"}\n')
     survey = load_corpus(tmp_path / "docs.jsonl").survey
-    rules = rules_of(GateOptions(pins=(Pin("c7", must_not_contain=("z", "x")),)))
+    rules = rules_of(GateSettings(pins=(Pin("c7", must_not_contain=("z", "x")),)))
     report = evaluate_run(suite_of(), [run_of(40)], ["RR"], rules=rules, corpus=survey)
     found = [(each.message, each.cases) for each in report.audit if each.code == "pin-outside-corpus"]
     name = "case c7 must not contain z, x"

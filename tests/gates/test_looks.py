@@ -8,11 +8,18 @@ from pathlib import Path
 
 import pytest
 
-from searchmark import Answer, Hit, Run
-from searchmark.analysis.verdicts import PairedEvidence
-from searchmark.errors import FormatError, UsageError
-from searchmark.gates import looks as looks_module
-from searchmark.gates.looks import Build, RecordedLook, WatchedMeasure, answers_digest, far_above, looks_path, open_looks
+from searchmark import Answer, FormatError, Hit, Run, UsageError
+from searchmark.gates import sequential
+from searchmark.gates.sequential import (
+    Build,
+    RecordedLook,
+    WatchedMeasure,
+    answers_digest,
+    far_above_sentence,
+    looks_path,
+    open_looks,
+)
+from searchmark.scoring.verdicts import PairedEvidence
 
 START = datetime(2026, 1, 1, 12, tzinfo=UTC)
 SUBJECT = WatchedMeasure("baseline-1", "nDCG@10")
@@ -110,7 +117,7 @@ def test_no_file_is_no_look(path: Path) -> None:
 
 
 def test_a_file_that_another_process_holds_is_not_written(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(looks_module, "_PATIENCE", 0.0)
+    monkeypatch.setattr(sequential, "_LOCK_TIMEOUT", 0.0)
     with open_looks(path), pytest.raises(UsageError, match="another process is writing to"), open_looks(path):
         pass
 
@@ -120,6 +127,7 @@ def _record_several(path: Path, first: int) -> None:
         record(path, build(number))
 
 
+@pytest.mark.slow
 def test_processes_that_write_at_once_lose_no_look(path: Path) -> None:
     context = multiprocessing.get_context("spawn")
     writers = [context.Process(target=_record_several, args=(path, first)) for first in (100, 200)]
@@ -150,7 +158,7 @@ def above(count: int, days_apart: int, low: float = 0.02) -> list[RecordedLook]:
 
 
 def test_a_baseline_left_far_behind_for_long_is_said_with_what_to_run() -> None:
-    assert far_above(above(10, 2), 0.01) == (
+    assert far_above_sentence(above(10, 2), 0.01) == (
         "it has been more than 0.01 above the baseline in the last 10 looks, for 18 days; "
         "to hold later builds to it, run: searchmark baseline update run-10"
     )
@@ -167,4 +175,4 @@ def test_a_baseline_left_far_behind_for_long_is_said_with_what_to_run() -> None:
     ],
 )
 def test_a_short_or_broken_row_of_looks_says_nothing(looks: list[RecordedLook]) -> None:
-    assert far_above(looks, 0.01) is None
+    assert far_above_sentence(looks, 0.01) is None

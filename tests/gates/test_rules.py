@@ -4,14 +4,26 @@ from __future__ import annotations
 
 import pytest
 
-from searchmark import Answer, Case, Hit, Judgment, Run, Suite, check_gate, judge, parse_threshold, score
-from searchmark.analysis.scores import Scores
-from searchmark.errors import UsageError
-from searchmark.gates.bounds import mean_bound
-from searchmark.gates.rules import Evidence
-from searchmark.gates.sentences import within
-from searchmark.options.gate_options import NumberBound as Bound
-from searchmark.records import Defaults, Status
+from searchmark import (
+    Answer,
+    Case,
+    Defaults,
+    Evidence,
+    Hit,
+    Judgment,
+    Run,
+    Scores,
+    Suite,
+    UsageError,
+    check_gate,
+    match_hits,
+    mean_bound,
+    parse_threshold,
+    score,
+)
+from searchmark.config.gates import NumberBound as Bound
+from searchmark.gates.quantities import is_within
+from searchmark.records.answers import Status
 
 
 def scores_of(
@@ -21,7 +33,7 @@ def scores_of(
     cases = [Case("c", judgments=(Judgment("a"),))]
     hits = tuple(Hit(hit, rank) for rank, hit in enumerate((*above, "a"), 1))
     run = Run.from_answers("agent", [Answer("c", status, hits)])
-    return score(judge(Suite.from_cases("s", cases, **suite), run), measures)
+    return score(match_hits(Suite.from_cases("s", cases, **suite), run), measures)
 
 
 def evidence_of(*arguments: object, **named: object) -> Evidence:
@@ -37,7 +49,7 @@ def test_rounding_fails_no_run() -> None:
     """The mean of six times 0.2 is 0.19999999999999998."""
     cases = [Case(f"c{n}", judgments=(Judgment("a"),)) for n in range(6)]
     run = Run.from_answers("agent", [Answer(f"c{n}", "ok", (Hit("a", 1),)) for n in range(6)])
-    scores = score(judge(Suite.from_cases("s", cases), run), ["P@5"])
+    scores = score(match_hits(Suite.from_cases("s", cases), run), ["P@5"])
     assert check_gate(Evidence.of(scores), [parse_threshold("P@5=0.2")]).verdict == "passed"
 
 
@@ -51,7 +63,7 @@ def test_rounding_fails_no_run() -> None:
     ],
 )
 def test_a_bound_holds_on_its_side_and_rounding_errors_count_as_equal(bound: Bound, below: bool, equal: bool, above: bool) -> None:
-    assert [within(bound, actual, 0.2) for actual in (0.1, 0.2 - 1e-16, 0.2 + 1e-16, 0.3)] == [below, equal, equal, above]
+    assert [is_within(bound, actual, 0.2) for actual in (0.1, 0.2 - 1e-16, 0.2 + 1e-16, 0.3)] == [below, equal, equal, above]
 
 
 def test_one_failure_fails_the_gate() -> None:

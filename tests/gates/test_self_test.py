@@ -4,34 +4,36 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
 from searchmark import (
     Answer,
     Case,
-    GateOptions,
+    Evaluation,
     GateRule,
+    GateSettings,
     Judgment,
     Pin,
     Run,
     Suite,
+    load_baseline,
     load_run,
     load_suite,
     named_baseline,
     rules_of,
 )
-from searchmark.experiments import gate_self_test
-from searchmark.gates.baselines import load_baseline
-from searchmark.gates.self_test import Caught, SelfTest
-from searchmark.reports.self_test import self_test_text
+from searchmark.gates.self_test import DetectionPoint, SelfTest
+from searchmark.reports.text import self_test_text
 from tests.gates.test_kinds_of_rules import run_of, suite_of
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "baselines"
 
 
 def tried(good: int = 40, **gates: object) -> SelfTest:
-    return gate_self_test(suite_of(), [run_of(good)], rules_of(GateOptions(**gates)))  # type: ignore[arg-type]  # as it comes
+    return Evaluation(suite_of(), rules=rules_of(GateSettings(**gates))).self_test([run_of(good)])  # type: ignore[arg-type]  # as it comes
 
 
-def caught(found: SelfTest) -> dict[str, Caught]:
+def caught(found: SelfTest) -> dict[str, DetectionPoint]:
     return {each.mutation: each for each in found.caught}
 
 
@@ -59,6 +61,7 @@ def test_a_pin_sees_its_own_case() -> None:
     assert caught(tried(pins=(Pin("c7", must_be_first="a"),)))["first two results swapped"].share == 1.0
 
 
+@pytest.mark.slow
 def test_a_comparison_sees_less_than_a_tight_bound_and_raises_few_false_alarms() -> None:
     found = tried(rules=(GateRule(measure="RR", against="baseline"),))
     assert caught(found)["relevant hits dropped"].cases == 8
@@ -94,7 +97,7 @@ def test_rules_that_look_at_hits_see_what_becomes_of_them() -> None:
 
 def tried_on_fixtures() -> SelfTest:
     suite, run = load_suite(EXAMPLE / "fixtures.json"), load_run(EXAMPLE / "today.json")
-    return gate_self_test(suite, [run], [], baseline=load_baseline(EXAMPLE / "baseline_metrics.json"))
+    return Evaluation(suite, baseline=load_baseline(EXAMPLE / "baseline_metrics.json")).self_test([run])
 
 
 def test_the_reasons_of_many_rules_are_told_by_the_first_of_them() -> None:
@@ -105,8 +108,8 @@ def test_the_reasons_of_many_rules_are_told_by_the_first_of_them() -> None:
 
 def test_a_rule_of_averages_of_fixtures_sees_its_hits_too() -> None:
     suite, run = load_suite(EXAMPLE / "fixtures.json"), load_run(EXAMPLE / "today.json")
-    rules = rules_of(GateOptions(rules=(GateRule(own_k="mrr", at_least=0.95),)))
-    assert caught(gate_self_test(suite, [run], rules))["relevant hits dropped"].cases == 1
+    rules = rules_of(GateSettings(rules=(GateRule(own_k="mrr", at_least=0.95),)))
+    assert caught(Evaluation(suite, rules=rules).self_test([run]))["relevant hits dropped"].cases == 1
 
 
 def test_a_pin_beside_other_rules_is_told_in_their_order() -> None:
@@ -116,23 +119,23 @@ def test_a_pin_beside_other_rules_is_told_in_their_order() -> None:
 
 
 def test_without_the_file_of_the_baseline_a_comparison_is_untrusted() -> None:
-    rules = rules_of(GateOptions(rules=(GateRule(measure="RR", against="baseline"),)))
-    found = gate_self_test(suite_of(), [run_of(40)], rules, baseline=load_baseline("nothing.jsonl"))
+    rules = rules_of(GateSettings(rules=(GateRule(measure="RR", against="baseline"),)))
+    found = Evaluation(suite_of(), rules=rules, baseline=load_baseline("nothing.jsonl")).self_test([run_of(40)])
     assert (found.verdict, found.caught) == ("untrusted", ())
     assert "there is no file nothing.jsonl" in found.reasons[0]
 
 
 def test_a_baseline_of_another_suite_makes_a_comparison_untrusted() -> None:
-    rules = rules_of(GateOptions(rules=(GateRule(measure="RR", against="baseline"),)))
+    rules = rules_of(GateSettings(rules=(GateRule(measure="RR", against="baseline"),)))
     other = named_baseline(Run.from_answers("other", [Answer("z", "empty")]))
-    found = gate_self_test(suite_of(), [run_of(40)], rules, baseline=other)
+    found = Evaluation(suite_of(), rules=rules, baseline=other).self_test([run_of(40)])
     assert found.verdict == "untrusted"
     assert "answers no case of the suite" in found.reasons[0]
 
 
 def test_only_the_largest_of_many_categories_are_tried() -> None:
     cases = [Case(f"c{n}", "q", (Judgment("a"), Judgment("b")), category=f"k{min(n, 11):02}") for n in range(40)]
-    found = gate_self_test(Suite.from_cases("s", cases), [run_of(40)], rules_of(GateOptions(thresholds={"P@2": 0.9})))
+    found = Evaluation(Suite.from_cases("s", cases), rules=rules_of(GateSettings(thresholds={"P@2": 0.9}))).self_test([run_of(40)])
     names = [each.mutation for each in found.caught if each.mutation.startswith("category")]
     assert names == [f"category k{n:02} emptied" for n in (*range(9), 11)]
     assert "\nonly the 10 largest of 12 categories were tried\n" in self_test_text(found)
@@ -140,11 +143,12 @@ def test_only_the_largest_of_many_categories_are_tried() -> None:
 
 def test_what_is_tried_is_told_while_it_is() -> None:
     said: list[str] = []
-    gate_self_test(suite_of(), [run_of(40)], rules_of(GateOptions(thresholds={"P@2": 0.9})), on_progress=said.append)
+    Evaluation(suite_of(), rules=rules_of(GateSettings(thresholds={"P@2": 0.9}))).self_test([run_of(40)], said.append)
     assert said[0] == "1 of 6: relevant hits dropped"
     assert said[-1] == "false alarms"
 
 
+@pytest.mark.slow
 def test_what_is_not_shown_is_no_false_alarm() -> None:
     found = tried(rules=(GateRule(measure="nDCG@10", against="baseline", policy="non-inferior", margin=0.1),))
     assert found.chance is not None

@@ -15,12 +15,12 @@ from pathlib import Path
 
 import pytest
 
-from searchmark.corpora.corpus import load_corpus
-from searchmark.corpora.walk import HistoryWalk, open_walk
-from searchmark.errors import DamagedRepository, UsageError
-from searchmark.files.private_folders import private_folder
-from searchmark.history.checkout import Checkout
-from tests.corpora.test_snapshots import TREES, commit_of, hand_made_tree, state_of
+from searchmark import UsageError, load_corpus
+from searchmark.errors import DamagedRepository
+from searchmark.formats.corpora.snapshots import HistoryWalk, open_history_walk
+from searchmark.git.worktree import Checkout
+from searchmark.io.folders import private_folder
+from tests.formats.test_snapshots import TREES, commit_of, hand_made_tree, state_of
 from tests.support.small_histories import FILE, PROGRAM, checked_out, git, random_trees, write_history
 
 
@@ -54,7 +54,7 @@ def without_folders(files: dict[bytes, tuple[bool, bytes]]) -> dict[bytes, tuple
 class TestMoving:
     def test_every_commit_lies_there_as_git_would_check_it_out(self, tmp_path: Path) -> None:
         commits = write_history(tmp_path / "odd", TREES)
-        with open_walk(tmp_path / "odd") as journey:
+        with open_history_walk(tmp_path / "odd") as journey:
             for number, commit in enumerate(commits):
                 corpus = journey.move_to(commit).corpus
                 expected = checked_out(tmp_path / "odd", commit, tmp_path / f"expected-{number}")
@@ -67,7 +67,7 @@ class TestMoving:
         """Names that are now a file, now a folder, now a link or gone; emptied folders are removed."""
         commits = write_history(tmp_path / "random", random_trees(seed=8, count=50))
         random.Random(6).shuffle(commits)
-        with open_walk(tmp_path / "random") as journey:
+        with open_history_walk(tmp_path / "random") as journey:
             for number, commit in enumerate(commits):
                 folder = journey.move_to(commit).corpus.folder
                 fresh = Checkout(tmp_path / f"fresh-{number}", journey.snapshots.objects)
@@ -77,7 +77,7 @@ class TestMoving:
 
     def test_the_folder_moves_along_once_somebody_has_asked_for_it(self, tmp_path: Path, place: Path) -> None:
         first, second = write_history(tmp_path / "plain", [{b"a": (FILE, b"one")}, {b"a": (FILE, b"two")}])
-        with open_walk(tmp_path / "plain") as journey:
+        with open_history_walk(tmp_path / "plain") as journey:
             before = set(place.iterdir())
             corpus = journey.move_to(first).corpus
             assert set(place.iterdir()) == before
@@ -88,7 +88,7 @@ class TestMoving:
     def test_only_what_differs_is_written(self, tmp_path: Path) -> None:
         trees = [{b"same": (FILE, b"s"), b"other": (FILE, b"1")}, {b"same": (FILE, b"s"), b"other": (PROGRAM, b"1")}]
         first, second = write_history(tmp_path / "plain", trees)
-        with open_walk(tmp_path / "plain") as journey:
+        with open_history_walk(tmp_path / "plain") as journey:
             folder = journey.move_to(first).corpus.folder
             before = {path.name: path.stat().st_ino for path in folder.iterdir()}
             step = journey.move_to(second)
@@ -99,7 +99,7 @@ class TestMoving:
 
     def test_the_first_step_writes_everything_and_none_to_the_same_commit(self, tmp_path: Path) -> None:
         (commit,) = write_history(tmp_path / "plain", [{b"a": (FILE, b"1"), b"b/c": (FILE, b"2")}])
-        with open_walk(tmp_path / "plain") as journey:
+        with open_history_walk(tmp_path / "plain") as journey:
             assert journey.move_to(commit).written == ("a", "b/c")
             again = journey.move_to("HEAD")
             assert again.written == again.removed == ()
@@ -113,7 +113,7 @@ def travelling(tmp_path: Path) -> Iterator[tuple[HistoryWalk, Path, list[str]]]:
         {b"src/a.py": (FILE, b"two"), b"src/kept": (FILE, b"k"), b"top": (FILE, b"2")},
     ]
     commits = write_history(tmp_path / "plain", trees)
-    with open_walk(tmp_path / "plain") as journey:
+    with open_history_walk(tmp_path / "plain") as journey:
         folder = journey.move_to(commits[0]).corpus.folder
         assert folder is not None
         yield journey, folder, commits
@@ -176,7 +176,7 @@ def test_a_tree_that_leads_elsewhere_writes_only_its_good_files(tmp_path: Path) 
     blob = git(repository, "rev-parse", "HEAD:good").decode().strip()
     names = [b"../escaped", b".git/config", b"/absolute", b"good"]
     commit = commit_of(repository, hand_made_tree(repository, [("100644", name, blob) for name in names]))
-    with open_walk(repository) as journey:
+    with open_history_walk(repository) as journey:
         folder = journey.move_to(commit).corpus.folder
         assert files_in(folder) == {b"good": (False, b"good")}
         assert not (folder.parent / "escaped").exists()
@@ -189,7 +189,7 @@ def test_what_the_file_system_cannot_hold_is_an_error_and_the_next_step_is_right
     inner = hand_made_tree(repository, [("100644", b"file", blob)])
     entries = [("100644", b"good", blob), ("100644", b"n" * 300, blob), ("40000", b"p" * 300, inner)]
     long = commit_of(repository, hand_made_tree(repository, entries))
-    with open_walk(repository) as journey:
+    with open_history_walk(repository) as journey:
         with pytest.raises(UsageError, match=r"lacks 'n{90,}.*and 1 more.*the file system cannot hold it: File name too long"):
             _ = journey.move_to(long).corpus.folder
         folder = journey.move_to("HEAD").corpus.folder
@@ -206,7 +206,7 @@ def test_a_step_to_missing_content_is_an_error_and_the_next_step_is_right(tmp_pa
     )
     lost = git(repository, "rev-parse", "HEAD:a").decode().strip()
     (repository / ".git" / "objects" / lost[:2] / lost[2:]).unlink()
-    with open_walk(repository) as journey:
+    with open_history_walk(repository) as journey:
         folder = journey.move_to(first).corpus.folder
         with pytest.raises(DamagedRepository, match=f"plain lacks the content {lost}; it is damaged"):
             journey.move_to(second)
@@ -284,7 +284,7 @@ class TestPrivateFolders:
         self, place: Path, tmp_path: Path
     ) -> None:
         write_history(tmp_path / "plain", [{b"a": (FILE, b"a")}])
-        with open_walk(tmp_path / "plain") as journey:
+        with open_history_walk(tmp_path / "plain") as journey:
             mine = journey.move_to("HEAD").corpus.folder
             process = other_process(tmp_path / "plain", place.parent)
             theirs = Path(process.stdout.readline().strip())
@@ -303,7 +303,7 @@ class TestPrivateFolders:
         commits = write_history(repository, random_trees(seed=9, count=12))
         before = state_of(repository)
         processes = [other_process(repository, place.parent, *order) for order in (commits, commits[::-1])]
-        with open_walk(repository) as journey:
+        with open_history_walk(repository) as journey:
             for process, last in zip(processes, (commits[-1], commits[0]), strict=True):
                 folder = Path(process.stdout.readline().strip())
                 assert files_in(folder) == files_in(journey.move_to(last).corpus.folder)
@@ -316,8 +316,8 @@ def other_process(repository: Path, temporary: Path, *commits: str) -> subproces
     """A process that goes through some commits, says where its folder is, and waits for a word."""
     code = """
 import sys
-from searchmark.corpora.walk import open_walk
-with open_walk(sys.argv[1]) as journey:
+from searchmark.formats.corpora.snapshots import open_history_walk
+with open_history_walk(sys.argv[1]) as journey:
     for commit in sys.argv[2:] or ["HEAD"]:
         folder = journey.move_to(commit).corpus.folder
     print(folder, flush=True)

@@ -9,13 +9,11 @@ from pathlib import Path
 
 import pytest
 
-from searchmark.corpora.snapshots import SnapshotReader
-from searchmark.errors import UsageError
-from searchmark.history import clones
-from searchmark.history.addresses import RepositoryAddress
-from searchmark.history.clones import is_here, repository_at, resolved
-from searchmark.history.repository import open_repository
-from searchmark.history.sources import RepositorySource, parse_repository
+from searchmark import UsageError
+from searchmark.formats.corpora.snapshots import SnapshotReader
+from searchmark.git import clones
+from searchmark.git.clones import RepositoryAddress, RepositorySource, clone_source, is_cloned, parse_repository, repository_at
+from searchmark.git.repository import open_repository
 from tests.support.small_histories import FILE, git, write_history
 
 COMMIT = "c0ffee" * 6 + "c0ff"
@@ -38,7 +36,7 @@ class TestParsing:
     def test_an_address_has_a_commit_and_is_called_like_its_last_part(self) -> None:
         source = parse_repository(f"https://host/org/shop.git@{COMMIT}")
         assert source.address == RepositoryAddress("https://host/org/shop.git", COMMIT)
-        assert (source.name, source.label, source.written) == (None, "shop", f"https://host/org/shop.git@{COMMIT}")
+        assert (source.name, source.label, source.reference) == (None, "shop", f"https://host/org/shop.git@{COMMIT}")
 
     def test_a_name_comes_before_it(self) -> None:
         source = parse_repository(f"org/api=ssh://git@host:22/x=y/shop@{COMMIT}")
@@ -146,7 +144,7 @@ class TestClones:
         ):
             repository_at(folder.as_uri(), commits[0], network=False)
         assert not own_cache.exists()
-        assert not is_here(RepositoryAddress(folder.as_uri(), commits[0]))
+        assert not is_cloned(RepositoryAddress(folder.as_uri(), commits[0]))
 
     def test_a_repository_that_is_not_there_leaves_no_clone(self, tmp_path: Path, own_cache: Path) -> None:
         with pytest.raises(UsageError, match="cannot be cloned; check the address and that you may read it"):
@@ -191,8 +189,8 @@ class TestClones:
     def test_a_source_is_resolved_here_and_keeps_what_it_is_called(self, shop: tuple[Path, list[str]]) -> None:
         folder, commits = shop
         source = parse_repository(f"api={folder.as_uri()}@{commits[1]}")
-        here = resolved(source, network=True)
-        assert (here.label, here.written, here.address) == ("api", source.written, source.address)
+        here = clone_source(source, network=True)
+        assert (here.label, here.reference, here.address) == ("api", source.reference, source.address)
         assert text_at(Path(here.path), "HEAD") == "items = 1\n"
-        assert resolved(here, network=False) == here
-        assert resolved(RepositorySource("x"), network=False) == RepositorySource("x")
+        assert clone_source(here, network=False) == here
+        assert clone_source(RepositorySource("x"), network=False) == RepositorySource("x")

@@ -9,10 +9,10 @@ from time import perf_counter
 
 import pytest
 
-from searchmark.errors import DamagedRepository, UsageError
-from searchmark.history.git import stream
-from searchmark.history.objects import order_along_history
-from searchmark.history.repository import open_repository
+from searchmark import UsageError
+from searchmark.errors import DamagedRepository
+from searchmark.git.process import stream_output
+from searchmark.git.repository import open_repository, order_along_history
 from tests.support.forgery import flip, forge_graph, overwrite
 from tests.support.small_histories import FILE, git, write_history
 
@@ -201,15 +201,16 @@ def test_a_stream_is_ended_by_silence(tmp_path: Path, monkeypatch) -> None:
     monkeypatch.setenv("SEARCHMARK_GIT_SECONDS", "0.2")
     os.mkfifo(tmp_path / "pipe")
     command = ["sh", "-c", f"echo 1; exec cat {tmp_path / 'pipe'}"]
-    with pytest.raises(UsageError, match=r"it said nothing for 0\.2 s"), stream(command, dict(os.environ), "it") as output:
+    with pytest.raises(UsageError, match=r"it said nothing for 0\.2 s"), stream_output(command, dict(os.environ), "it") as output:
         assert output.readline() == b"1\n"
         output.read()
 
 
+@pytest.mark.slow
 def test_a_stream_that_searches_meanwhile_speaking_is_not_ended(monkeypatch) -> None:
     monkeypatch.setenv("SEARCHMARK_GIT_SECONDS", "0.5")
     end = perf_counter() + 1.0
-    with stream(["yes"], dict(os.environ), "it") as output:
+    with stream_output(["yes"], dict(os.environ), "it") as output:
         while perf_counter() < end:
             assert output.read(1 << 16)
 

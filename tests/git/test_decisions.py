@@ -8,11 +8,9 @@ from typing import Any
 
 import pytest
 
+from searchmark import DatasetSettings, FormatError, generate_gold_set, mine_suite
 from searchmark.cli.main import main
-from searchmark.config import DatasetConfig
-from searchmark.errors import FormatError
-from searchmark.mining.decisions import decisions_beside, read_decisions
-from searchmark.mining.gold_sets import generate_gold_set, mine_suite
+from searchmark.git.mining.decisions import decisions_path, read_decisions
 from tests.support.histories import Script
 
 THINGS = ("parsers", "sockets", "cookies", "headers", "tokens")
@@ -72,7 +70,7 @@ class TestAlikeCases:
         for number in range(4):
             script.commit(f"c{number}", f"Removed get_row_{number}() per deprecation timeline", {f"src/a{number}.py": "x = 2\n"})
         script.build(tmp_path / "api.git")
-        generate_gold_set([f"api={tmp_path / 'api.git'}"], tmp_path / "gold.json", DatasetConfig(max_alike=3))
+        generate_gold_set([f"api={tmp_path / 'api.git'}"], tmp_path / "gold.json", DatasetSettings(max_alike=3))
         assert ledger(json.loads((tmp_path / "gold.json").read_text()))["near_duplicate"] == 1
 
     def test_the_same_question_about_the_same_files_is_one_origin(self, hashes: dict[str, str]) -> None:
@@ -133,7 +131,7 @@ class TestDecisions:
         for typed in (["--reject", case, "--because", "vague"], ["--query", case, "count requests once"], ["--keep", case]):
             assert main(["cases", "gold.json", *typed]) == 0
         assert len(Path("gold.decisions.jsonl").read_text().splitlines()) == 3
-        assert read_decisions("gold.decisions.jsonl").made == {}
+        assert read_decisions("gold.decisions.jsonl").by_commit == {}
         assert case_of(mined(), hashes["limit"])["transformation"] == "rule"
 
     def test_a_rejection_can_be_taken_back_after_the_gold_set_was_mined_without_the_case(
@@ -197,6 +195,7 @@ class TestDecisions:
         assert "by the rule rejected: a person rejected it" in printed
         assert "decided, because: two things" in printed
 
+    @pytest.mark.slow
     @pytest.mark.parametrize(
         ("typed", "said"),
         [
@@ -241,7 +240,7 @@ class TestDecisions:
 
     def test_a_file_that_was_named_must_be_there(self, hashes: dict[str, str]) -> None:
         assert main(["generate", "--repo", "api=api.git", "-o", "gold.json", "--decisions", "gone.jsonl"]) == 4
-        assert decisions_beside("a/gold.json") == Path("a/gold.decisions.jsonl")
+        assert decisions_path("a/gold.json") == Path("a/gold.decisions.jsonl")
 
 
 class TestDiff:

@@ -8,30 +8,32 @@ import subprocess
 from collections.abc import Callable
 from concurrent.futures import Executor, Future, ProcessPoolExecutor, ThreadPoolExecutor
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from searchmark import mine_suite
+from searchmark import DatasetSettings, ExecutorSettings, UsageError, generate_gold_set, mine_suite
 from searchmark.cli.main import main
-from searchmark.config import DatasetConfig
-from searchmark.errors import PoolGone, UsageError
-from searchmark.executors.stopping import stop_tasks_of, task_of
-from searchmark.history.git import sealed_environment
-from searchmark.history.sources import parse_repository
-from searchmark.mining.decisions import NO_DECISIONS
-from searchmark.mining.gold_sets import generate_gold_set
-from searchmark.mining.mine import MiningProgress
-from searchmark.mining.parallel import MiningCheck, lacks_here
-from searchmark.mining.repository_task import RepositoryTask, mine_task
-from searchmark.options.placement import Placement
-from searchmark.shipping.installed import installed
-from searchmark.shipping.supplies import NO_SUPPLIES
+from searchmark.errors import PoolGone
+from searchmark.executors.packing import stop_tasks_of, working_for_pool
+from searchmark.git.clones import parse_repository
+from searchmark.git.mining.decisions import NO_DECISIONS
+from searchmark.git.mining.mine import MiningProgress
+from searchmark.git.process import sealed_environment
+from searchmark.judgments.gold_sets import RepositoryTask, mine_task
+from searchmark.running.distribution import (
+    NO_SUPPLIES,
+    InstalledVersion,
+    installed_version,
+    machine_problems,
+    refuse_missing_repository,
+)
 from tests.support.histories import long_history, odd_history, run
 
-HERE = "tests.mining.test_executors"
-OPTIONS = DatasetConfig(max_cases=40, unit="auto")
+HERE = "tests.git.test_executors"
+OPTIONS = DatasetSettings(max_cases=40, unit="auto")
 
 
 def two_processes() -> ProcessPoolExecutor:
@@ -107,12 +109,13 @@ def alone(odd: Path, long: Path, tmp_path_factory: pytest.TempPathFactory) -> by
     return file.read_bytes()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "executor", ["process:2", "concurrent.futures:ThreadPoolExecutor", f"{HERE}:two_processes", f"{HERE}:Elsewhere"]
 )
 def test_the_bytes_are_the_same_on_every_executor(executor: str, odd: Path, long: Path, alone: bytes, tmp_path: Path) -> None:
     file = tmp_path / "gold.json"
-    facts = generate_gold_set([f"odd={odd}", str(long)], file, OPTIONS, placement=Placement(executor))
+    facts = generate_gold_set([f"odd={odd}", str(long)], file, OPTIONS, placement=ExecutorSettings(executor))
     assert file.read_bytes() == alone
     assert [each.repository for each in facts] == ["odd", "long"]
 
@@ -122,7 +125,7 @@ def test_repositories_that_are_sent_along_give_the_same_rows(
 ) -> None:
     """What is sent has neither branches nor a folder's name."""
     file = tmp_path / "gold.json"
-    generate_gold_set([f"odd={odd}", str(long)], file, OPTIONS, placement=Placement(f"{HERE}:Elsewhere", ship=True))
+    generate_gold_set([f"odd={odd}", str(long)], file, OPTIONS, placement=ExecutorSettings(f"{HERE}:Elsewhere", ship=True))
     assert file.read_bytes() == alone
     assert len([each for each in (own_cache / "bundles").iterdir() if each.is_dir()]) == 2
 
@@ -131,34 +134,36 @@ def test_a_repository_by_its_address_is_cloned_by_whoever_mines_it(
     odd: Path, long: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, own_cache: Path
 ) -> None:
     address = f"far=file://{odd}@{tip(odd)}"
-    generate_gold_set([address, str(long)], tmp_path / "there.json", OPTIONS, placement=Placement(f"{HERE}:Elsewhere"))
+    generate_gold_set([address, str(long)], tmp_path / "there.json", OPTIONS, placement=ExecutorSettings(f"{HERE}:Elsewhere"))
     monkeypatch.setenv("SEARCHMARK_CACHE", str(own_cache.with_name("other")))
     generate_gold_set([address, str(long)], tmp_path / "here.json", OPTIONS)
     assert (tmp_path / "there.json").read_bytes() == (tmp_path / "here.json").read_bytes()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("revisions", [None, "HEAD~50", "HEAD~90..HEAD~10", "HEAD~30.."])
 @pytest.mark.parametrize("ship", [False, True])
 def test_a_range_means_the_same_commits_everywhere(revisions: str | None, ship: bool, long: Path) -> None:
     options, twice = replace(OPTIONS, revisions=revisions), [f"a={long}", f"b={long}"]
     one_by_one = mine_suite(twice, options)
-    there = mine_suite(twice, options, placement=Placement(f"{HERE}:Elsewhere", ship=ship))
+    there = mine_suite(twice, options, placement=ExecutorSettings(f"{HERE}:Elsewhere", ship=ship))
     assert list(there.cases) == list(one_by_one.cases)
     assert there.metadata == one_by_one.metadata
 
 
 @pytest.mark.parametrize("executor", ["process:2", f"{HERE}:Elsewhere"])
 def test_one_repository_may_be_mined_there_as_well(executor: str, long: Path) -> None:
-    there = mine_suite([str(long)], OPTIONS, placement=Placement(executor))
+    there = mine_suite([str(long)], OPTIONS, placement=ExecutorSettings(executor))
     assert list(there.cases) == list(mine_suite([str(long)], OPTIONS).cases)
 
 
 def test_a_lost_worker_costs_nothing_but_time(odd: Path, long: Path, alone: bytes, tmp_path: Path) -> None:
     file = tmp_path / "gold.json"
-    generate_gold_set([f"odd={odd}", str(long)], file, OPTIONS, placement=Placement(f"{HERE}:Unlucky"))
+    generate_gold_set([f"odd={odd}", str(long)], file, OPTIONS, placement=ExecutorSettings(f"{HERE}:Unlucky"))
     assert file.read_bytes() == alone
 
 
+@pytest.mark.slow
 def test_a_process_that_is_killed_costs_nothing_but_time(
     odd: Path, long: Path, alone: bytes, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -192,19 +197,21 @@ def test_an_executor_that_is_gone_is_a_sentence_that_promises_nothing(
     gone.shutdown()
     monkeypatch.setattr(f"{HERE}.GONE", gone, raising=False)
     with pytest.raises(PoolGone, match=r"is gone \(.*\); nothing is written: run it again"):
-        mine_suite([str(odd), str(long)], placement=Placement(f"{HERE}:GONE"))
+        mine_suite([str(odd), str(long)], placement=ExecutorSettings(f"{HERE}:GONE"))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("executor", ["process:2", "concurrent.futures:ThreadPoolExecutor"])
 def test_what_is_known_of_the_progress_ends_with_every_case(executor: str, odd: Path, long: Path) -> None:
     heard: list[MiningProgress] = []
-    mine_suite([f"odd={odd}", str(long)], OPTIONS, placement=Placement(executor), on_progress=heard.append)
+    mine_suite([f"odd={odd}", str(long)], OPTIONS, placement=ExecutorSettings(executor), on_progress=heard.append)
     assert {each.repository: each for each in heard} == {
         "odd": MiningProgress("odd", "cases", 13, 13, 13),
         "long": MiningProgress("long", "cases", 40, 40, 40),
     }
 
 
+@pytest.mark.slow
 def test_processes_tell_what_they_are_at(odd: Path, long: Path) -> None:
     heard: list[MiningProgress] = []
     mine_suite([f"odd={odd}", str(long)], OPTIONS, jobs=2, on_progress=heard.append)
@@ -214,29 +221,35 @@ def test_processes_tell_what_they_are_at(odd: Path, long: Path) -> None:
 
 
 def test_mining_ends_when_nobody_waits_for_it(long: Path) -> None:
-    task = RepositoryTask(0, parse_repository(str(long)), long, OPTIONS, NO_DECISIONS, installed(), NO_SUPPLIES)
-    with task_of("mining"), pytest.raises(PoolGone, match="the executor that mined this repository has been stopped"):
+    task = RepositoryTask(0, parse_repository(str(long)), long, OPTIONS, NO_DECISIONS, installed_version(), NO_SUPPLIES)
+    with working_for_pool("mining"), pytest.raises(PoolGone, match="the executor that mined this repository has been stopped"):
         mine_task(task, lambda _: stop_tasks_of("mining"))
+
+
+def lacks(installed: InstalledVersion, commits: dict[Path, tuple[str, ...]]) -> list[str]:
+    """What this machine says when it is asked for commits of repositories."""
+    looks = (partial(refuse_missing_repository, NO_SUPPLIES, path, hashes) for path, hashes in commits.items())
+    return machine_problems((installed, tuple(looks)))
 
 
 class TestWhatAMachineMustHave:
     def test_one_that_has_everything_says_nothing(self, odd: Path) -> None:
-        assert lacks_here(MiningCheck(installed(), {odd: (tip(odd),)})) == []
+        assert lacks(installed_version(), {odd: (tip(odd),)}) == []
 
     def test_what_is_lacking_is_said_by_its_name(self, odd: Path, tmp_path: Path) -> None:
-        lacks = lacks_here(MiningCheck(installed(), {odd: ("1" * 40,), tmp_path / "nowhere": ("2" * 40,)}))
-        assert [sentence.partition(" lacks ")[2] for sentence in lacks] == [
+        said = lacks(installed_version(), {odd: ("1" * 40,), tmp_path / "nowhere": ("2" * 40,)})
+        assert [sentence.partition(" lacks ")[2] for sentence in said] == [
             f"1 commits of odd.git: {'1' * 40}",
             f"{tmp_path}/nowhere, which must be at the same path everywhere, have an address, or be sent along (--ship)",
         ]
 
     def test_another_version_is_all_that_is_said(self, tmp_path: Path) -> None:
-        (sentence,) = lacks_here(MiningCheck(replace(installed(), version="0.0.1"), {tmp_path / "nowhere": ()}))
-        assert sentence.endswith(f"has Searchmark {installed().version}, not 0.0.1; install the same one everywhere")
+        (sentence,) = lacks(replace(installed_version(), version="0.0.1"), {tmp_path / "nowhere": ("2" * 40,)})
+        assert sentence.endswith(f"has Searchmark {installed_version().version}, not 0.0.1; install the same one everywhere")
 
     def test_one_that_comes_later_says_it_with_its_first_repository(self, tmp_path: Path) -> None:
         source = parse_repository(str(tmp_path / "nowhere"))
-        task = RepositoryTask(0, source, tmp_path / "nowhere", OPTIONS, NO_DECISIONS, installed(), NO_SUPPLIES)
+        task = RepositoryTask(0, source, tmp_path / "nowhere", OPTIONS, NO_DECISIONS, installed_version(), NO_SUPPLIES)
         with pytest.raises(UsageError, match=r"lacks .*/nowhere, which must be at the same path everywhere"):
             mine_task(task, lambda _: None)
 

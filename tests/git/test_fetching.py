@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from searchmark.errors import UsageError
-from searchmark.history.fetching import complete
-from searchmark.history.repository import open_repository
+from searchmark import UsageError
+from searchmark.git.clones import fetch_full_history
+from searchmark.git.repository import open_repository
 from tests.support.commands import searchmark
 from tests.support.small_histories import FILE, git, write_history
 
@@ -101,6 +101,7 @@ def test_a_saved_run_has_nothing_to_fetch(clone: tuple[Path, list[str]]) -> None
     assert (done.returncode, "--fetch belongs to a run with --agent" in done.stderr) == (4, True)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "settings",
     [
@@ -130,4 +131,4 @@ def test_what_cannot_be_fetched_is_one_sentence(clone: tuple[Path, list[str]]) -
     folder, _ = clone
     git(folder / "short", "remote", "remove", "origin")
     with pytest.raises(UsageError, match="short: the rest of this shallow clone cannot be fetched: "):
-        complete(str(folder / "short"))
+        fetch_full_history(str(folder / "short"))

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from searchmark import judge, load_run, load_suite, save_suite, score
+from searchmark import load_run, load_suite, match_hits, save_suite, score
 from searchmark.cli.main import main
-from searchmark.mining.hunks import Lines
+from searchmark.git.mining.drafts import ChangedLines
 from tests.support.small_histories import git
 
 BEFORE = {
@@ -72,7 +72,7 @@ def test_a_commit_without_lines_to_find_is_counted(tmp_path: Path, capsys) -> No
 
 
 def test_ranges_that_touch_are_one() -> None:
-    assert Lines(((5, 6), (9, 9)), (0, 1, 7)).places == ((1, 1), (5, 7), (9, 9))
+    assert ChangedLines(((5, 6), (9, 9)), (0, 1, 7)).places == ((1, 1), (5, 7), (9, 9))
 
 
 @pytest.mark.parametrize("agent", ["bm25", pytest.param("fts5", marks=pytest.mark.slow)])
@@ -85,7 +85,7 @@ def test_an_agent_is_measured_by_lines(repository: Path, gold: Path, tmp_path: P
         command = ["evaluate", "--gold-set", str(gold), "--repo", str(repository), "--agent", agent, "--config", str(config)]
         assert main([*command, "--save-run", str(saved)]) in (0, 2)
         found[lines] = score(
-            judge(load_suite(gold), load_run(saved)), ["LineR(lines=200)", "Efficiency(lines=200)", "LineR(lines=4)"]
+            match_hits(load_suite(gold), load_run(saved)), ["LineR(lines=200)", "Efficiency(lines=200)", "LineR(lines=4)"]
         )
     whole, passages = (found[lines].values[0].tolist() for lines in (False, True))
     assert whole in ([1.0, 2 / 9, 0.0], [1.0, 2 / 11, 0.0])  # the other file is hit as well, or not

@@ -13,19 +13,17 @@ from typing import Any
 
 import pytest
 
-from searchmark import load_suite, save_suite
+from searchmark import DatasetSettings, NothingEvaluated, UsageError, generate_gold_set, load_suite, mine_suite, save_suite
 from searchmark.cli.main import main
-from searchmark.config import DatasetConfig
-from searchmark.errors import DamagedRepository, NothingEvaluated, UsageError
-from searchmark.history.git import sealed_environment
-from searchmark.history.log import Malformed, parsed
-from searchmark.history.repository import open_repository, path_text
-from searchmark.history.sources import RepositorySource
-from searchmark.mining.drafts import PathBook
-from searchmark.mining.explanation import explain
-from searchmark.mining.gold_sets import generate_gold_set, mine_suite
-from searchmark.mining.tree_names import names_along
-from tests.corpora.test_snapshots import hand_made_tree
+from searchmark.errors import DamagedRepository
+from searchmark.git.clones import RepositorySource
+from searchmark.git.log import MalformedCommit, parse_record
+from searchmark.git.mining.drafts import PathBook
+from searchmark.git.mining.leakage import tree_names_along
+from searchmark.git.mining.mine import explain_commit
+from searchmark.git.process import sealed_environment
+from searchmark.git.repository import open_repository, path_text
+from tests.formats.test_snapshots import hand_made_tree
 from tests.support.forgery import overwrite
 from tests.support.histories import long_history, malformed_commit, odd_history, run
 from tests.support.small_histories import git
@@ -49,7 +47,7 @@ def odd(tmp_path_factory) -> Odd:
 
 
 def mined(folder: Path, output: Path, **options: Any) -> dict[str, Any]:
-    generate_gold_set([RepositorySource(str(folder), "odd")], output, DatasetConfig(**options))
+    generate_gold_set([RepositorySource(str(folder), "odd")], output, DatasetSettings(**options))
     return json.loads(output.read_text())
 
 
@@ -137,14 +135,15 @@ class TestWithoutAFile:
     @pytest.mark.parametrize("options", [{}, {"unit": "auto", "query": "masked"}, {"max_cases": 3, "sample": "random"}], ids=str)
     def test_the_suite_is_the_one_that_a_file_would_hold(self, odd: Odd, tmp_path: Path, options: dict[str, Any]) -> None:
         source = RepositorySource(str(odd.folder), "odd")
-        facts = generate_gold_set([source], tmp_path / "gold.json", DatasetConfig(**options))
-        written, suite = load_suite(tmp_path / "gold.json"), mine_suite([source], DatasetConfig(**options))
+        facts = generate_gold_set([source], tmp_path / "gold.json", DatasetSettings(**options))
+        written, suite = load_suite(tmp_path / "gold.json"), mine_suite([source], DatasetSettings(**options))
         assert list(suite.cases) == list(written.cases)
         assert suite.metadata == written.metadata
         assert suite.hashes == written.hashes
         assert (suite.name, written.name) == ("odd", "gold")
         assert [one.cases for one in facts] == [len(suite)]
 
+    @pytest.mark.slow
     def test_several_repositories_may_be_mined_at_once(self, odd: Odd) -> None:
         sources = [RepositorySource(str(odd.folder), "one"), RepositorySource(str(odd.folder), "two")]
         one_by_one, at_once = mine_suite(sources, name="both"), mine_suite(sources, name="both", jobs=2)
@@ -153,7 +152,7 @@ class TestWithoutAFile:
 
     def test_a_history_without_cases_makes_no_suite(self, odd: Odd) -> None:
         with pytest.raises(NothingEvaluated, match="none of 34 commits passes the filters"):
-            mine_suite([str(odd.folder)], DatasetConfig(exclude_patterns=("*",)))
+            mine_suite([str(odd.folder)], DatasetSettings(exclude_patterns=("*",)))
 
 
 class TestVariants:
@@ -179,7 +178,7 @@ class TestVariants:
 def test_the_moving_names_are_those_of_the_tree_of_every_parent(odd: Odd) -> None:
     parents = [odd.hashes[name] for name in (*odd.hashes, "edit", "odd_edit", "odd_edit", "root")]
     with open_repository(odd.folder) as repository, repository.objects_reader() as reader:
-        trees = names_along(repository, parents, PathBook(DatasetConfig()), frozenset({b"login"}))
+        trees = tree_names_along(repository, parents, PathBook(DatasetSettings()), frozenset({b"login"}))
         for parent, tree in zip(parents, trees, strict=True):
             files = [entry for entry in repository.tree(parent) if entry.is_file]
             names = Counter(path_text(entry.path).lower().rsplit("/", 1)[-1] for entry in files)
@@ -259,6 +258,7 @@ class TestOtherRepositories:
 
 
 class TestOptions:
+    @pytest.mark.slow
     @pytest.mark.parametrize(
         ("options", "expected"),
         [
@@ -290,6 +290,7 @@ class TestOptions:
         assert gold["metadata"]["repositories"]["odd"]["commit"] == odd.hashes["again"]
         assert gold["metadata"]["repositories"]["odd"]["behind"] == odd.hashes["colon"]
 
+    @pytest.mark.slow
     def test_a_seed_draws_the_same_sample_and_another_one_another(self, odd: Odd, tmp_path: Path) -> None:
         samples = [
             list(cases_by_name(odd, mined(odd.folder, tmp_path / "gold.json", max_cases=4, sample=how, seed=seed)))
@@ -327,6 +328,7 @@ class TestOptions:
 
 
 class TestSeveralRepositories:
+    @pytest.mark.slow
     def test_the_bytes_are_the_same_whatever_the_number_of_jobs(self, odd: Odd, tmp_path: Path) -> None:
         sources = [RepositorySource(str(odd.folder), "one"), RepositorySource(str(odd.folder), "two")]
         generate_gold_set(sources, tmp_path / "a.json", jobs=1)
@@ -356,7 +358,7 @@ class TestHistory:
         [b"", b"abc", b"\0".join([b"a" * 40, b"", b"x", b"n", b"e", b"m", b"\n"]), b"\0".join([b"a" * 40, b"", b"1", b"n", b"e", b"m", b"junk\0", b""])],
     )  # fmt: skip
     def test_a_record_that_makes_no_sense_is_malformed(self, record: bytes) -> None:
-        assert isinstance(parsed(record), Malformed)
+        assert isinstance(parse_record(record), MalformedCommit)
 
 
 class TestExplaining:
@@ -371,11 +373,11 @@ class TestExplaining:
         ],
     )
     def test_says_why(self, odd: Odd, name: str, sentences: list[str]) -> None:
-        text = "\n".join(explain(RepositorySource(str(odd.folder), "odd"), odd.hashes[name], DatasetConfig()))
+        text = "\n".join(explain_commit(RepositorySource(str(odd.folder), "odd"), odd.hashes[name], DatasetSettings()))
         assert [sentence for sentence in sentences if sentence not in text] == []
 
     def test_a_commit_outside_the_sample_is_told_apart(self, odd: Odd) -> None:
-        text = "\n".join(explain(RepositorySource(str(odd.folder), "odd"), odd.hashes["edit"], DatasetConfig(max_cases=1)))
+        text = "\n".join(explain_commit(RepositorySource(str(odd.folder), "odd"), odd.hashes["edit"], DatasetSettings(max_cases=1)))
         assert "passes every rule and was not drawn" in text
 
 

@@ -6,23 +6,18 @@ from time import process_time
 
 import pytest
 
-from searchmark.corpora.file_kinds import classify, excluded_by
-from searchmark.mining.commits import ALL_RULES, ALWAYS_ON, RULES, reason
-from searchmark.mining.leakage import content_words, identifiers_of, leak_of, masked, overlap, words_inside
-from searchmark.mining.leaning import (
-    is_diary,
-    is_edition_bump,
-    is_follow_up,
-    is_torso,
-    pleases_tools,
-    says_only_size,
-)  # fmt: skip
-from searchmark.mining.messages import (
-    Wording,
+from searchmark.git.mining.drafts import is_squashed, pull_request
+from searchmark.git.mining.leakage import TreeNames, content_words, identifiers_of, leak_of, mask_names, overlap, words_inside
+from searchmark.git.mining.messages import (
+    MessageWords,
     is_about_docs,
     is_about_tests,
     is_backport,
+    is_cut_off,
     is_dependency_bump,
+    is_diary,
+    is_edition_bump,
+    is_follow_up,
     is_formatting,
     is_merge_message,
     is_revert,
@@ -31,10 +26,12 @@ from searchmark.mining.messages import (
     is_unfinished,
     is_vague,
     is_version_bump,
-)  # fmt: skip
-from searchmark.mining.queries import Query
-from searchmark.mining.tree_names import TreeNames
-from searchmark.mining.units import is_squashed, pull_request
+    pleases_tools,
+    says_only_size,
+)
+from searchmark.git.mining.queries import Query
+from searchmark.git.mining.selection import ALL_RULES, ALWAYS_ON, RULES, reason_for_rule
+from searchmark.records.file_kinds import classify, exclusion_test
 
 
 @pytest.mark.parametrize(
@@ -68,7 +65,7 @@ def test_a_path_is_told_by_its_segments(path: str, kind: str) -> None:
     ],
 )  # fmt: skip
 def test_a_pattern_without_a_slash_is_about_base_names(pattern: str, path: str, excluded: bool) -> None:
-    assert excluded_by([pattern])(path) is excluded
+    assert exclusion_test([pattern])(path) is excluded
 
 
 @pytest.mark.parametrize(
@@ -151,10 +148,10 @@ def test_a_message_takes_time_by_its_length_and_no_faster(unit: str) -> None:
     """Seven seconds, once; the bound is wide, for machines that are busy."""
     start = process_time()
     query = Query("Return a number from the login function: " + unit * (9000 // len(unit)) + "1 ](")
-    assert Wording(query).first
+    assert MessageWords(query).first
     assert query.clean
-    for rule in (is_diary, is_edition_bump, is_follow_up, is_torso, pleases_tools, says_only_size):
-        rule(Wording(query))
+    for rule in (is_diary, is_edition_bump, is_follow_up, is_cut_off, pleases_tools, says_only_size):
+        rule(MessageWords(query))
     assert process_time() - start < 1.0
 
 
@@ -165,22 +162,22 @@ def test_type_and_scope_are_kept_aside() -> None:
 
 
 _MESSAGE_RULES = {
-    "revert": lambda text: is_revert(Wording(Query(text)), text),
-    "merge_message": lambda text: is_merge_message(Wording(Query(text))),
-    "fixup": lambda text: is_unfinished(Wording(Query(text))),
+    "revert": lambda text: is_revert(MessageWords(Query(text)), text),
+    "merge_message": lambda text: is_merge_message(MessageWords(Query(text))),
+    "fixup": lambda text: is_unfinished(MessageWords(Query(text))),
     "backport": is_backport,
-    "dependency_bump": lambda text: is_dependency_bump(Wording(Query(text))),
-    "version_bump": lambda text: is_version_bump(Wording(Query(text))),
-    "formatting": lambda text: is_formatting(Wording(Query(text))),
-    "review": lambda text: is_review(Wording(Query(text))),
-    "about_docs": lambda text: is_about_docs(Wording(Query(text))),
-    "about_tests": lambda text: is_about_tests(Wording(Query(text))),
-    "vague": lambda text: is_vague(Wording(Query(text))) or says_only_size(Wording(Query(text))),
-    "tools": lambda text: pleases_tools(Wording(Query(text))),
-    "edition_bump": lambda text: is_edition_bump(Wording(Query(text))),
-    "follow_up": lambda text: is_follow_up(Wording(Query(text))),
-    "diary": lambda text: is_diary(Wording(Query(text))),
-    "torso": lambda text: is_torso(Wording(Query(text))),
+    "dependency_bump": lambda text: is_dependency_bump(MessageWords(Query(text))),
+    "version_bump": lambda text: is_version_bump(MessageWords(Query(text))),
+    "formatting": lambda text: is_formatting(MessageWords(Query(text))),
+    "review": lambda text: is_review(MessageWords(Query(text))),
+    "about_docs": lambda text: is_about_docs(MessageWords(Query(text))),
+    "about_tests": lambda text: is_about_tests(MessageWords(Query(text))),
+    "vague": lambda text: is_vague(MessageWords(Query(text))) or says_only_size(MessageWords(Query(text))),
+    "tools": lambda text: pleases_tools(MessageWords(Query(text))),
+    "edition_bump": lambda text: is_edition_bump(MessageWords(Query(text))),
+    "follow_up": lambda text: is_follow_up(MessageWords(Query(text))),
+    "diary": lambda text: is_diary(MessageWords(Query(text))),
+    "torso": lambda text: is_cut_off(MessageWords(Query(text))),
 }
 
 
@@ -266,12 +263,12 @@ def test_a_message_about_code_passes_all_of_them(message: str) -> None:
     ],
 )  # fmt: skip
 def test_a_message_is_short_by_what_its_words_tell(message: str, short: bool) -> None:
-    assert is_short(Wording(Query(message)), 4) is short
+    assert is_short(MessageWords(Query(message)), 4) is short
 
 
 def test_every_rule_has_a_reason_and_a_name_of_its_own() -> None:
     assert len(set(ALL_RULES)) == len(ALL_RULES) > len(RULES)
-    assert all(reason(name) for name in ALL_RULES)
+    assert all(reason_for_rule(name) for name in ALL_RULES)
     assert set(ALL_RULES) > ALWAYS_ON
 
 
@@ -374,12 +371,12 @@ def test_a_stem_leaks_by_its_words(query: str, target: str, level: str, sharing:
     )
     leak = leak_of(query, [target], names)
     assert (leak.level, leak.files_sharing_name) == (level, sharing)
-    assert leak_of(masked(query, names), [target], names).level == "L0"
+    assert leak_of(mask_names(query, names), [target], names).level == "L0"
 
 
 def test_masking_blanks_the_whole_word_or_row_of_words() -> None:
     names = tree("rich/_lru_cache.py", "rich/cells.py")
-    assert masked("Use chop_cells, the LRU cache and cellsOf() of rows", names) == "Use ___, the ___ and ___() of rows"
+    assert mask_names("Use chop_cells, the LRU cache and cellsOf() of rows", names) == "Use ___, the ___ and ___() of rows"
 
 
 def test_a_name_that_many_share_says_how_many() -> None:
@@ -396,7 +393,7 @@ def test_a_name_that_many_share_says_how_many() -> None:
     ],
 )
 def test_masking_blanks_every_name_of_the_tree(query: str, expected: str) -> None:
-    assert masked(query, TREE) == expected
+    assert mask_names(query, TREE) == expected
 
 
 def test_what_reads_as_an_identifier() -> None:

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from searchmark import load_suite
-from searchmark.mining.origins import message_family, same_wording
+from searchmark.git.mining.origins import message_family, same_wording
 from tests.support.commands import searchmark
 
 DAY = 86_400

@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from searchmark.errors import DamagedRepository, UsageError
-from searchmark.history.git import sealed_environment
-from searchmark.history.object_reader import ObjectReader
-from searchmark.history.repository import GITLINK, SYMLINK, open_repository, path_bytes, path_text
+from searchmark import UsageError
+from searchmark.errors import DamagedRepository
+from searchmark.git.process import sealed_environment
+from searchmark.git.repository import GITLINK, SYMLINK, ObjectReader, open_repository, path_bytes, path_text
 
 IDENTITY = {
     "GIT_AUTHOR_NAME": "A", "GIT_AUTHOR_EMAIL": "a@x", "GIT_AUTHOR_DATE": "1700000000 +0000",
@@ -130,7 +130,7 @@ class TestSeal:
         before = sorted((path, path.stat().st_mtime_ns) for path in plain.rglob("*"))
         with open_repository(plain) as repository:
             repository.run("log", "--raw", repository.commit())
-            borrowed = repository.borrowed
+            borrowed = repository.borrowing_dir
         assert sorted((path, path.stat().st_mtime_ns) for path in plain.rglob("*")) == before
         assert not borrowed.exists()
 
@@ -210,7 +210,7 @@ class TestObjects:
 def test_an_interrupt_leaves_no_process_behind(plain: Path) -> None:
     code = (
         "import sys, os, signal\n"
-        "from searchmark.history.repository import open_repository\n"
+        "from searchmark.git.repository import open_repository\n"
         "with open_repository(sys.argv[1]) as repository:\n"
         "    with repository.objects_reader() as reader:\n"
         "        children = open(f'/proc/{os.getpid()}/task/{os.getpid()}/children').read().split()\n"

@@ -11,10 +11,10 @@ from typing import Any
 
 import pytest
 
+from searchmark import UsageError
 from searchmark.cli.main import main
-from searchmark.config import RewriterConfig
-from searchmark.errors import UsageError
-from searchmark.mining.rewriting import Rewriter, described
+from searchmark.config.sections import RewriterSettings
+from searchmark.judgments.gold_sets import Rewriter, described
 from tests.support.histories import odd_history
 from tests.support.server import requests_to
 
@@ -46,7 +46,7 @@ def rewriter(service: Service, tmp_path: Path) -> Iterator[Make]:
 
         def make(behaviour: str = "ok", tell: Callable[[str], None] = lambda _: None, **options: Any) -> Rewriter:
             settings = {"model": "m", "base_url": service.url(behaviour), "cache": str(tmp_path / "cache"), "backoff_seconds": 0.0}
-            return made.enter_context(Rewriter(RewriterConfig(**settings | options), tell))
+            return made.enter_context(Rewriter(RewriterSettings(**settings | options), tell))
 
         yield make
 
@@ -89,14 +89,14 @@ def test_the_length_of_an_answer_and_the_temperature_are_options(service: Servic
 @pytest.mark.parametrize(
     ("config", "address", "variable"),
     [
-        (RewriterConfig("m"), "https://api.openai.com/v1", "OPENAI_API_KEY"),
-        (RewriterConfig("m", api="anthropic"), "https://api.anthropic.com/v1", "ANTHROPIC_API_KEY"),
-        (RewriterConfig("m", "http://localhost:11434/v1"), "http://localhost:11434/v1", ""),
-        (RewriterConfig("m", "http://me:hidden@host/v1?key=k3y", "MINE"), "http://(removed)@host/v1?key=(removed)", "MINE"),
+        (RewriterSettings("m"), "https://api.openai.com/v1", "OPENAI_API_KEY"),
+        (RewriterSettings("m", api="anthropic"), "https://api.anthropic.com/v1", "ANTHROPIC_API_KEY"),
+        (RewriterSettings("m", "http://localhost:11434/v1"), "http://localhost:11434/v1", ""),
+        (RewriterSettings("m", "http://me:hidden@host/v1?key=k3y", "MINE"), "http://(removed)@host/v1?key=(removed)", "MINE"),
     ],
 )
 def test_what_a_gold_set_says_of_its_rewriter_is_complete_and_has_no_secrets(
-    config: RewriterConfig, address: str, variable: str
+    config: RewriterSettings, address: str, variable: str
 ) -> None:
     assert described(config) == described(config) | {
         "model": "m",
@@ -137,6 +137,7 @@ def test_a_busy_service_is_asked_again(service: Service, rewriter: Make) -> None
     assert len(service.requests("busy")) == 3
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("api", ["openai", "anthropic"])
 @pytest.mark.parametrize(
     ("behaviour", "reason", "requests"),
@@ -205,9 +206,10 @@ def test_the_bounds_hold(service: Service, rewriter: Make, api: str, bound: dict
 
 def test_an_address_that_is_none_is_refused() -> None:
     with pytest.raises(UsageError, match=r"dataset\.rewriter: 'ftp://x' is not"):
-        Rewriter(RewriterConfig("m", "ftp://x"))
+        Rewriter(RewriterSettings("m", "ftp://x"))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("api", ["openai", "anthropic"])
 @pytest.mark.parametrize(("behaviour", "status"), [("ok", "llm"), ("denied", "llm_failed")])
 def test_a_gold_set_says_of_every_case_how_it_was_worded(

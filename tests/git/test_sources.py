@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from searchmark import UsageError
 from searchmark.cli.main import main
-from searchmark.errors import UsageError
-from searchmark.history.sources import RepositorySource, parse_repositories, parse_repository
+from searchmark.git.clones import RepositorySource, parse_repositories, parse_repository
 from tests.support.small_histories import FILE, git, write_history
 
 
@@ -24,6 +24,7 @@ def shop(tmp_path: Path, monkeypatch) -> Path:
     return tmp_path / "shop"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["shop", "org/shop", "Ünder score"])
 def test_both_verbs_take_what_stands_before_the_first_equals_sign_for_the_name(shop: Path, name: str) -> None:
     assert main(["generate", "--repo", f"{name}=shop", "-o", "gold.json"]) == 0
@@ -34,6 +35,7 @@ def test_both_verbs_take_what_stands_before_the_first_equals_sign_for_the_name(s
     assert main([*command, "--repo", f"{name}=moved", "--journal", "journal"]) == 0
 
 
+@pytest.mark.slow
 def test_both_verbs_take_an_existing_folder_with_an_equals_sign_for_a_path(shop: Path) -> None:
     shop.rename("a=b")
     assert main(["generate", "--repo", "a=b", "-o", "gold.json"]) == 0

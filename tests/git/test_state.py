@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from searchmark.history.state import RepositoryState, repository_state
+from searchmark.git.worktree import RepositoryState, repository_state
 from tests.support.small_histories import git
 
 

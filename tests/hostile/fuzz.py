@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from random import Random
 
-from searchmark.errors import SearchmarkError
+from searchmark import SearchmarkError
 from tests.hostile.mutation import Mutate
 
 SECONDS_OF_WORK = 3.0  # for one input, in time of the processor: others may use the machine too

@@ -5,8 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator
 
-from searchmark.agents.agent import RetrievalAgent, RetrievalResult
-from searchmark.corpora.corpus import Corpus
+from searchmark import Corpus, RetrievalAgent, RetrievalResult
 from searchmark.running.worker import server
 
 

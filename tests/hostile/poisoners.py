@@ -13,12 +13,11 @@ from typing import Any
 
 import numpy as np
 
-from searchmark.agents.agent import RetrievalAgent, RetrievalResult
-from searchmark.agents.bm25 import Bm25Agent, Bm25Config
-from searchmark.agents.semantic import SemanticAgent, SemanticConfig
-from searchmark.corpora.corpus import Corpus
-from searchmark.embedders.cache import VectorCache
-from searchmark.embedders.hashing import HashedWords
+from searchmark import Corpus, RetrievalAgent, RetrievalResult
+from searchmark.agents.lexical.bm25 import Bm25Agent, Bm25Settings
+from searchmark.agents.vectors.cache import VectorCache
+from searchmark.agents.vectors.models import HashingModel
+from searchmark.agents.vectors.semantic import SemanticAgent, SemanticSettings
 
 EMBEDDER = {"name": "hashing", "cache": True}
 
@@ -44,11 +43,11 @@ class Plants(Honest):
     """Caches a wrong vector for every text that the rival will embed."""
 
     def initialize(self, corpus: Corpus) -> None:
-        encode = HashedWords.encode
-        HashedWords.encode = lambda model, texts: -encode(model, texts)  # type: ignore[method-assign]  # that is the attack
+        encode = HashingModel.encode
+        HashingModel.encode = lambda model, texts: -encode(model, texts)  # type: ignore[method-assign]  # that is the attack
         with rivals_caches():
-            SemanticAgent(SemanticConfig(embedder=EMBEDDER)).initialize(corpus)
-        HashedWords.encode = encode  # type: ignore[method-assign]  # as it was
+            SemanticAgent(SemanticSettings(embedder=EMBEDDER)).initialize(corpus)
+        HashingModel.encode = encode  # type: ignore[method-assign]  # as it was
 
 
 class PutsBack(Honest):
@@ -86,7 +85,7 @@ class PlantsCounts(Honest):
 
     def initialize(self, corpus: Corpus) -> None:
         with rivals_caches() as folder:
-            agent = Bm25Agent(Bm25Config(cache=True))
+            agent = Bm25Agent(Bm25Settings(cache=True))
             agent.initialize(corpus)
             agent.close()
             for path in folder.glob("bm25/*/*.npz"):

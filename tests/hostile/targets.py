@@ -14,12 +14,20 @@ from typing import Any
 
 from searchmark import (
     Answer,
+    AnswerDetails,
     Experiment,
     Hit,
+    ResumeSettings,
     Run,
+    SearchmarkError,
+    SearchScope,
     Suite,
     compare_runs,
     evaluate_run,
+    join_runs,
+    load_agent,
+    load_baseline_metrics,
+    load_config,
     load_corpus,
     load_run,
     load_suite,
@@ -28,22 +36,16 @@ from searchmark import (
     save_suite,
     score_runs,
 )
-from searchmark.agents.bm25 import Bm25Agent
-from searchmark.agents.source import parse_named
-from searchmark.config import load_config
-from searchmark.corpora.case_locations import Where, locations_of, snapshots_of
-from searchmark.errors import SearchmarkError
-from searchmark.judging.globs import matches_glob
+from searchmark.agents.lexical.bm25 import Bm25Agent
+from searchmark.config.agents import parse_named_source
+from searchmark.formats import SUITE_FORMATS, WRITABLE_FORMATS
+from searchmark.formats.corpora.case_locations import snapshots_to_search
+from searchmark.formats.corpora.locator import locate_cases
 from searchmark.measures.grammar import parse_measures
-from searchmark.options.experiment_options import Resumption
-from searchmark.records import AnswerDetails
-from searchmark.registry import load_agent
-from searchmark.running.journal_lines import journal_entries
-from searchmark.running.worker.frames import FrameBuffer, Garbled, packed
-from searchmark.running.worker.protocol import wrong_shape
-from searchmark.runs.join import joined
-from searchmark.suites import FORMATS, WRITABLE
-from searchmark.suites.baseline_metrics import load_baseline_metrics
+from searchmark.records.matching import matches_glob
+from searchmark.running.journal import read_journal_entries
+from searchmark.running.worker.frames import FrameBuffer, InvalidFrame, encode_frame
+from searchmark.running.worker.protocol import reply_problem
 from tests.conftest import ROOT
 from tests.hostile.fuzz import Target
 from tests.hostile.mutation import Mutate, in_bytes, in_json, in_lines, in_toml, in_yaml
@@ -75,8 +77,8 @@ def all_targets(folder: Path) -> dict[str, Target]:
         "baseline": Target(_contents("formats/baseline_metrics.json"), in_json, load_baseline_metrics, "baseline.json"),
         "measures": Target(tuple(map(str.encode, MEASURES)), in_bytes, _measures, "measures.txt"),
         "globs": Target(tuple(map(str.encode, GLOBS)), in_bytes, _glob, "glob.txt"),
-        "sources": Target(tuple(map(str.encode, SOURCES)), in_bytes, lambda path: parse_named(_string(path)), "source.txt"),
-        "journal": Target((journal,), in_lines, journal_entries, "journal.jsonl"),
+        "sources": Target(tuple(map(str.encode, SOURCES)), in_bytes, lambda path: parse_named_source(_string(path)), "source.txt"),
+        "journal": Target((journal,), in_lines, read_journal_entries, "journal.jsonl"),
         "frames": Target(tuple(json.dumps(reply).encode() for reply in REPLIES), in_json, _frames, "reply.json"),
     }  # fmt: skip
 
@@ -153,8 +155,8 @@ def _recorded(folder: Path) -> tuple[bytes, bytes]:
     def words(query: str, k: int) -> list[tuple[str, float]]:
         return [("user.search", 2.5), ("issue.search", len(query) / k)]
 
-    resumption = Resumption(journal_folder=str(folder / "journals"))
-    ran = Experiment(suite, (words,), Where(corpus=str(QUICKSTART / "corpus.jsonl")), resumption=resumption).run()
+    resumption = ResumeSettings(journal_folder=str(folder / "journals"))
+    ran = Experiment(suite, (words,), SearchScope(corpus=str(QUICKSTART / "corpus.jsonl")), resumption=resumption).run()
     save_run(ran.runs[0], folder / "run.jsonl")
     (journal,) = (folder / "journals").glob("*.jsonl")
     return (folder / "run.jsonl").read_bytes(), journal.read_bytes()
@@ -209,14 +211,14 @@ def _signed(random: Random, content: bytes, other: bytes) -> bytes:
 
 def _suite(name: str, path: Path) -> None:
     """Read, answered by an agent that knows a few targets, judged, reported, written in every format, and located."""
-    assert name in FORMATS
+    assert name in SUITE_FORMATS
     if name == "beir":
         path.parent.with_name("queries.jsonl").write_bytes((EXAMPLES / "formats/beir/queries.jsonl").read_bytes())
     suite = load_suite(path, format=name)
     _reported(suite, [_answered(suite, 2), _answered(suite, 1)], path)
-    kind = WRITABLE[zlib.crc32(path.read_bytes()) % len(WRITABLE)]
+    kind = WRITABLE_FORMATS[zlib.crc32(path.read_bytes()) % len(WRITABLE_FORMATS)]
     _or_refused(lambda: save_suite(suite, path.with_name(f"written-{kind}.json"), format=kind))
-    _or_refused(lambda: [locations_of(suite, Where(), snapshot) for snapshot in snapshots_of(suite, Where())])
+    _or_refused(lambda: [locate_cases(suite, SearchScope(), snapshot) for snapshot in snapshots_to_search(suite, SearchScope())])
 
 
 def _answered(suite: Suite, most: int) -> Run:
@@ -254,7 +256,7 @@ def _run(path: Path) -> None:
     assert load_run(path.with_name("again.jsonl")) == run
     _reported(_few_cases(), [run, load_run(QUICKSTART / "bm25.trec")], path)
     _or_refused(lambda: score_runs(_few_cases(), [run, run], same_depth=True))
-    _or_refused(lambda: score_runs(_few_cases(), [joined([run, run])]))
+    _or_refused(lambda: score_runs(_few_cases(), [join_runs([run, run])]))
 
 
 def _corpus(path: Path) -> None:
@@ -275,7 +277,7 @@ def _config(path: Path) -> None:
     """Read; its agents are made ready to be sent to a worker."""
     config = load_config(path)
     for spec in config.agents:
-        packed(load_agent(spec).to_plain())
+        encode_frame(load_agent(spec).to_plain())
     suite = Suite.from_grades({f"c{n}": {"a": 1} for n in range(12)})
     _or_refused(lambda: compare_runs(suite, [_answered(suite, 1), Run.from_answers("none", [])], options=config.compare))
 
@@ -300,6 +302,6 @@ def _frames(path: Path) -> None:
                 buffer.feed(sent[start : start + 1000])
                 reply = buffer.take()
                 if reply is not None:
-                    assert all(isinstance(wrong_shape(kind, reply, 100), str | None) for kind in ("search", "prepare", "again"))
-        except Garbled:
+                    assert all(isinstance(reply_problem(kind, reply, 100), str | None) for kind in ("search", "prepare", "again"))
+        except InvalidFrame:
             continue

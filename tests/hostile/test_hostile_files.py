@@ -14,14 +14,9 @@ from typing import Any
 
 import pytest
 
-from searchmark import load_run, load_suite
+from searchmark import FormatError, Run, UsageError, load_config, load_run, load_suite
 from searchmark.cli.main import main
-from searchmark.config import load_config
-from searchmark.errors import FormatError, UsageError
-from searchmark.files.plain_data import DEEPEST
-from searchmark.files.toml_files import parse_toml
-from searchmark.files.yaml_files import parse_yaml
-from searchmark.records import Run
+from searchmark.io.data import DEEPEST_NESTING, parse_toml, parse_yaml
 from tests.conftest import ROOT
 
 File = Callable[[str, str | bytes], Path]
@@ -72,7 +67,7 @@ class TestExpansion:
 
 
 class TestToml:
-    @pytest.mark.parametrize("key", ["a" + ".a" * 20_000, "a" + ' . "a"' * 20_000, "a" + ".'b.c'" * (DEEPEST + 1)])
+    @pytest.mark.parametrize("key", ["a" + ".a" * 20_000, "a" + ' . "a"' * 20_000, "a" + ".'b.c'" * (DEEPEST_NESTING + 1)])
     def test_a_key_of_many_dots_is_refused_unread(self, file: File, key: str) -> None:
         for content in (f"{key} = 1\n", f"[{key}]\n", f"x = {{{key} = 1}}\n"):
             began = time.process_time()
@@ -219,6 +214,7 @@ class TestRegularFiles:
         gold = str(tmp_path / "qrels" / "test.tsv")
         assert "queries.jsonl: is neither a file nor a folder" in refused(["evaluate", "--gold-set", gold, "--run", RUN], capsys)
 
+    @pytest.mark.slow
     def test_topics_come_through_a_pipe_that_is_open(self) -> None:
         command = [sys.executable, "-m", "searchmark", "evaluate", "--gold-set", str(QUICKSTART / "qrels.txt"), "--run", RUN, "--topics", "/dev/stdin"]  # fmt: skip
         done = subprocess.run(command, input=(QUICKSTART / "topics.tsv").read_bytes(), capture_output=True, check=False)

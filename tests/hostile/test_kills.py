@@ -15,8 +15,8 @@ from typing import Any
 
 import pytest
 
-from searchmark.builtin_suites.code_history.repository import build
 from searchmark.cli.main import main
+from searchmark.git.builtin import build_shop
 
 pytestmark = [pytest.mark.hostile, pytest.mark.skipif(sys.platform != "linux", reason="looks for processes in /proc")]
 
@@ -50,7 +50,7 @@ def folder(tmp_path: Path, monkeypatch) -> Path:
 
 @pytest.fixture
 def repository(folder: Path) -> None:
-    build(Path("repository"))
+    build_shop(Path("repository"))
 
 
 def resumable(command: list[str]) -> list[str]:

@@ -15,8 +15,8 @@ from typing import Any
 
 import pytest
 
-from searchmark.history.git import sealed_environment
-from tests.corpora.test_snapshots import hand_made_tree
+from searchmark.git.process import sealed_environment
+from tests.formats.test_snapshots import hand_made_tree
 from tests.support.forgery import flip, forge_graph, overwrite
 from tests.support.histories import NOUNS, PERSON, START, VERBS
 from tests.support.small_histories import FILE, git, write_history

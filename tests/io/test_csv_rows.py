@@ -7,9 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from searchmark.errors import FormatError
-from searchmark.files.csv_rows import csv_rows
-from searchmark.suites import load_suite
+from searchmark import FormatError, load_suite
+from searchmark.io.rows import csv_rows
 
 
 def test_a_long_field_is_read_and_the_limit_of_the_process_stays(file) -> None:

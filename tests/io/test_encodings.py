@@ -10,12 +10,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from searchmark import load_corpus, load_run, load_suite
+from searchmark import FormatError, load_config, load_corpus, load_run, load_suite
 from searchmark.cli.main import main
-from searchmark.config import load_config
-from searchmark.errors import FormatError
-from searchmark.files.store import read_text
-from searchmark.files.text_encoding import wide_encoding
+from searchmark.io.store import read_text
+from searchmark.io.text import wide_encoding
 
 RUN_TEXT = "q1 Q0 ä 1 3.0 t\nq2 Q0 c 1 1.0 t\n"
 QRELS_TEXT = "q1 0 ä 1\nq2 0 c 1\n"

@@ -8,9 +8,8 @@ from urllib.parse import quote
 
 import pytest
 
-from searchmark.registry import load_agent
-from searchmark.services.environment_secrets import environment_secrets
-from searchmark.services.redaction import scrubbed
+from searchmark import load_agent
+from searchmark.io.secrets import environment_secrets, scrub
 
 PASSWORD = 'p&ss "word" 123/456'  # noqa: S105  # of nobody
 
@@ -28,7 +27,7 @@ PASSWORD = 'p&ss "word" 123/456'  # noqa: S105  # of nobody
     ],
 )
 def test_a_secret_is_found_in_each_of_its_forms(text: str) -> None:
-    found = scrubbed(f"before {text} after", environment_secrets({"DB_PASSWORD": f"{PASSWORD}\n"}))
+    found = scrub(f"before {text} after", environment_secrets({"DB_PASSWORD": f"{PASSWORD}\n"}))
     assert "(removed)" in found
     assert text[8:16] not in found
 
@@ -57,7 +56,7 @@ SPECIAL = "Zq7/vT&k+Lm2=_p4R<x\"'ö9"
     ],
 )
 def test_a_secret_is_found_as_libraries_escape_it(text: str) -> None:
-    assert scrubbed(f"before {text} after", environment_secrets({"DB_PASSWORD": SPECIAL})) == "before (removed) after"
+    assert scrub(f"before {text} after", environment_secrets({"DB_PASSWORD": SPECIAL})) == "before (removed) after"
 
 
 @pytest.mark.parametrize(
@@ -70,7 +69,7 @@ def test_a_secret_is_found_as_libraries_escape_it(text: str) -> None:
     ],
 )  # fmt: skip
 def test_what_a_secret_variable_holds_is_removed(name: str, value: str) -> None:
-    assert "abc-123-def-45" not in scrubbed(f"it said {value}", environment_secrets({name: value}))
+    assert "abc-123-def-45" not in scrub(f"it said {value}", environment_secrets({name: value}))
 
 
 @pytest.mark.parametrize(
@@ -89,7 +88,7 @@ def test_what_occurs_in_ordinary_texts_is_not_looked_for(name: str, value: str) 
 def test_a_key_of_several_lines_is_found_line_by_line() -> None:
     key = "-----BEGIN X-----\nMIIEowIBAAKCAQEA7bq1\nAbcdefghijklmnop1234\n-----END X-----"
     assert (
-        scrubbed("line AbcdefghijkLMN MIIEowIBAAKCAQEA7bq1", environment_secrets({"SIGNING_KEY": key}))
+        scrub("line AbcdefghijkLMN MIIEowIBAAKCAQEA7bq1", environment_secrets({"SIGNING_KEY": key}))
         == "line AbcdefghijkLMN (removed)"
     )
 
@@ -98,7 +97,7 @@ def test_a_key_of_several_lines_is_found_line_by_line() -> None:
 def test_a_secret_that_a_cut_has_torn_is_removed_too(text: str) -> None:
     letters = "Abcdefghij1234567890KLMNOPQRST"
     said = text.format(head=letters[:17], tail=letters[-15:])
-    assert scrubbed(said, environment_secrets({"A_KEY": letters})) == text.format(head="(removed)", tail="(removed)")
+    assert scrub(said, environment_secrets({"A_KEY": letters})) == text.format(head="(removed)", tail="(removed)")
 
 
 def test_names_tell_secrets_from_what_only_sounds_like_one() -> None:
@@ -117,4 +116,4 @@ def test_names_tell_secrets_from_what_only_sounds_like_one() -> None:
 )
 def test_the_password_of_a_database_is_secret_whatever_its_variable_is_called(dsn: str, variables: dict[str, str]) -> None:
     load_agent("semantic", embedder="hashing", index={"name": "pgvector", "dsn": dsn})
-    assert scrubbed("at db.example with s3cr", environment_secrets(variables)) == "at db.example with (removed)"
+    assert scrub("at db.example with s3cr", environment_secrets(variables)) == "at db.example with (removed)"

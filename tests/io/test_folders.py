@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from searchmark.files.folders import make_private_folder, open_folder, remove
+from searchmark.io.folders import make_private_folder, open_folder, remove_entry_in
 
 NOBODY = 65534
 
@@ -20,7 +20,7 @@ NOBODY = 65534
 def removed(name: str, parent: Path) -> OSError | None:
     opened = open_folder(parent)
     try:
-        return remove(name, opened)
+        return remove_entry_in(name, opened)
     finally:
         os.close(opened)
 
@@ -57,7 +57,7 @@ def deepen(folder: Path, name: str, depth: int) -> None:
 def test_a_folder_deeper_than_any_path_is_removed_with_few_descriptors(tmp_path: Path) -> None:
     (tmp_path / "top").mkdir()
     deepen(tmp_path / "top", "n" * 100, 3000)
-    code = "import sys; from searchmark.files.folders import *; sys.exit(remove('top', open_folder(sys.argv[1])) is not None)"
+    code = "import sys; from searchmark.io.folders import *; sys.exit(remove_entry_in('top', open_folder(sys.argv[1])) is not None)"
     command = ["bash", "-c", 'ulimit -n 32 && exec "$@"', "-", sys.executable, "-c", code, str(tmp_path)]
     done = subprocess.run(command, check=False, timeout=120)
     left = list(tmp_path.iterdir())

@@ -8,13 +8,12 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
-from searchmark import load_corpus, load_run, load_suite
+from searchmark import SearchmarkError, UsageError, load_corpus, load_run, load_suite
 from searchmark.cli.main import main
-from searchmark.errors import SearchmarkError, UsageError
-from searchmark.suites.trec import read_topics
+from searchmark.formats.suites.trec import read_topics
 from tests.conftest import ROOT
 
 EXAMPLES = ROOT / "examples"
@@ -199,7 +198,7 @@ def test_memory_stays_within_a_few_times_the_file(tmp_path: Path, name: str) -> 
         tracemalloc.stop()
 
 
-@settings(max_examples=15)
+@pytest.mark.slow
 @pytest.mark.parametrize("name", [name for name in READERS if name.startswith("suite-")])
 @given(content=st.binary(max_size=100))
 def test_the_command_line_says_it_with_exit_code_4_or_5(tmp_path: Path, name: str, content: bytes, capsys) -> None:

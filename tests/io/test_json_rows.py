@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from searchmark.files.json_rows import row_text, write_rows
+from searchmark.io.data import row_text, write_rows
 
 TEXT = st.text(max_size=8)
 VALUES = st.recursive(

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from searchmark.files.locks import lock_file
+from searchmark.io.folders import lock_file
 
 FLAGS = os.O_RDWR | os.O_CREAT
 

@@ -10,20 +10,20 @@ from threading import Barrier
 
 import pytest
 
-from searchmark.errors import UsageError
-from searchmark.files.made_once import made_once
+from searchmark import UsageError
+from searchmark.io.folders import make_once
 
 KILLED = """
 import os, sys
 from pathlib import Path
-from searchmark.files.made_once import made_once
+from searchmark.io.folders import make_once
 
 def half(folder):
     folder.mkdir()
     (folder / "half").write_text("x")
     os.kill(os.getpid(), 9)
 
-made_once(Path(sys.argv[1]), half)
+make_once(Path(sys.argv[1]), half)
 """
 
 
@@ -37,7 +37,7 @@ def test_of_many_who_want_it_one_makes_it_and_all_get_it(tmp_path: Path) -> None
 
     def wanted(_: int) -> Path:
         together.wait()
-        return made_once(tmp_path / "thing", lambda folder: (folder.mkdir(), made.append(folder)))
+        return make_once(tmp_path / "thing", lambda folder: (folder.mkdir(), made.append(folder)))
 
     with ThreadPoolExecutor(6) as pool:
         assert set(pool.map(wanted, range(6))) == {tmp_path / "thing"}
@@ -45,7 +45,7 @@ def test_of_many_who_want_it_one_makes_it_and_all_get_it(tmp_path: Path) -> None
 
 
 def test_folders_that_are_made_for_it_are_for_the_owner_alone(tmp_path: Path) -> None:
-    made_once(tmp_path / "cache" / "kind" / "thing", Path.mkdir)
+    make_once(tmp_path / "cache" / "kind" / "thing", Path.mkdir)
     assert [path.stat().st_mode & 0o777 for path in (tmp_path / "cache", tmp_path / "cache" / "kind")] == [0o700, 0o700]
 
 
@@ -55,26 +55,26 @@ def test_a_maker_that_fails_leaves_nothing_and_the_next_one_makes_it(tmp_path: P
         raise UsageError("no")
 
     with pytest.raises(UsageError, match="no"):
-        made_once(tmp_path / "thing", fail)
+        make_once(tmp_path / "thing", fail)
     assert visible(tmp_path) == set()
-    assert made_once(tmp_path / "thing", Path.mkdir).is_dir()
+    assert make_once(tmp_path / "thing", Path.mkdir).is_dir()
 
 
 def test_what_a_killed_maker_left_is_not_taken_for_the_thing_and_is_removed(tmp_path: Path) -> None:
     killed = subprocess.run([sys.executable, "-c", KILLED, str(tmp_path / "thing")], check=False)
     assert killed.returncode == -9
     assert not (tmp_path / "thing").exists()
-    assert list(made_once(tmp_path / "thing", Path.mkdir).iterdir()) == []
+    assert list(make_once(tmp_path / "thing", Path.mkdir).iterdir()) == []
     assert visible(tmp_path) == {"thing"}
 
 
 def test_what_is_there_and_not_whole_is_made_again(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("old")
-    made_once(tmp_path / "file", lambda file: file.write_text("new"), lambda file: file.read_text() == "new")
+    make_once(tmp_path / "file", lambda file: file.write_text("new"), lambda file: file.read_text() == "new")
     assert (tmp_path / "file").read_text() == "new"
 
 
 def test_a_cache_that_cannot_be_written_is_named(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     with pytest.raises(UsageError, match="set SEARCHMARK_CACHE to a folder"):
-        made_once(tmp_path / "file" / "thing", Path.mkdir)
+        make_once(tmp_path / "file" / "thing", Path.mkdir)

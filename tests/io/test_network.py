@@ -6,9 +6,8 @@ import os
 
 import pytest
 
-from searchmark.errors import UsageError
-from searchmark.services.network import check_network, network_allowed, network_forbidden
-from searchmark.services.own_keys import key_variable_for
+from searchmark import UsageError
+from searchmark.io.network import check_network, key_variable_for, network_allowed, network_forbidden
 
 OWN = "https://api.openai.com/v1"
 

@@ -14,11 +14,11 @@ from pathlib import Path
 import pytest
 import zstandard
 
-from searchmark import load_corpus, load_run, load_suite
-from searchmark.errors import FormatError
-from searchmark.files import packed
-from searchmark.files.store import inner_stem, inner_suffix, open_file, read_bytes, read_text
-from searchmark.files.trec_text import FAST_FROM, RUN, read_table
+from searchmark import FormatError, load_corpus, load_run, load_suite
+from searchmark.formats.trec import FAST_FROM, RUN_LAYOUT, read_trec_table
+from searchmark.io import packed
+from searchmark.io.packed import inner_stem, inner_suffix
+from searchmark.io.store import open_file, read_bytes, read_text
 
 RUN_TEXT = "q1 Q0 a 1 3.0 t\nq1 Q0 b 2 2.0 t\nq2 Q0 c 1 1.0 t\n"
 QRELS_TEXT = "q1 0 a 1\nq2 0 c 1\n"
@@ -70,7 +70,7 @@ def test_packed_files_are_known_by_what_they_hold_and_not_by_their_name(file, en
 
 
 def test_a_saved_run_of_our_own_is_read_packed(file, tmp_path: Path) -> None:
-    from searchmark.runs import save_run
+    from searchmark import save_run
 
     save_run(load_run(file("bm25.txt", RUN_TEXT)), tmp_path / "bm25.jsonl")
     packed_run = file("bm25.jsonl.gz", gzip.compress((tmp_path / "bm25.jsonl").read_bytes()))
@@ -143,7 +143,7 @@ def test_a_packed_tar_archive_is_named(file) -> None:
 def test_a_file_that_claims_to_hold_far_too_much_is_refused(
     file, monkeypatch: pytest.MonkeyPatch, ending: str, pack: Callable[[bytes], bytes]
 ) -> None:
-    monkeypatch.setattr(packed, "FREE", 1 << 20)
+    monkeypatch.setattr(packed, "UNPACKED_FREE", 1 << 20)
     bomb = file(f"bomb{ending}", pack(b"0" * (1 << 23)))
     with pytest.raises(FormatError, match=r"unpacks to more than (1 MiB|200 times its size); if that is meant, unpack it first"):
         read_bytes(bomb)
@@ -158,10 +158,14 @@ def test_a_packed_file_is_unpacked_piece_by_piece(file) -> None:
         assert opened.raw._file.tell() < 1 << 16  # type: ignore[attr-defined]  # the rest is not even looked at
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("lines", [1000, 100_000])
 def test_packed_tables_are_read_as_unpacked_ones(file, lines: int) -> None:
     content = "".join(f"q{n // 100} Q0 doc{n % 977} {n % 100} {100 - n % 100}.5 t\n" for n in range(lines)).encode()
-    stored, packed_table = read_table(file("run.txt", content), RUN), read_table(file("run.txt.gz", gzip.compress(content)), RUN)
+    stored, packed_table = (
+        read_trec_table(file("run.txt", content), RUN_LAYOUT),
+        read_trec_table(file("run.txt.gz", gzip.compress(content)), RUN_LAYOUT),
+    )
     assert (stored.queries, list(stored.documents), stored.tag) == (
         packed_table.queries,
         list(packed_table.documents),
@@ -172,8 +176,8 @@ def test_packed_tables_are_read_as_unpacked_ones(file, lines: int) -> None:
 
 
 def test_a_packed_suite_is_not_changed_in_place(file) -> None:
-    from searchmark.approval.approving import approve
-    from searchmark.errors import UsageError
+    from searchmark import UsageError
+    from searchmark.judgments.approve import approve
 
     cases = {"test_cases": [{"id": "q1", "query": "one", "expected_ids": ["a"]}]}
     path = file("cases.json.gz", gzip.compress(json.dumps(cases).encode()))

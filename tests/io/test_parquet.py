@@ -8,9 +8,8 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from searchmark import FieldMapping, load_corpus, load_run, load_suite
-from searchmark.errors import FormatError
-from searchmark.files import parquet
+from searchmark import FieldMapping, FormatError, load_corpus, load_run, load_suite
+from searchmark.io import rows
 
 
 @pytest.mark.parametrize("name", ["ratings.parquet", "RATINGS.PARQUET", "ratings.pq", "ratings", "ratings.parquet.gz"])
@@ -37,11 +36,11 @@ def test_packed_runs_and_corpora_in_parquet(tmp_path: Path) -> None:
 
 
 def test_a_text_that_is_repeated_is_bounded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(parquet, "FREE", 100_000)
+    monkeypatch.setattr(rows, "UNPACKED_FREE", 100_000)
     path = tmp_path / "q.parquet"
     frame = pl.DataFrame({"query": ["long " * 100] * 3000, "docid": list(map(str, range(3000))), "rating": [1] * 3000})
     frame.write_parquet(path)
-    monkeypatch.setattr(parquet, "MOST_TIMES", 10)
+    monkeypatch.setattr(rows, "UNPACKED_MOST_TIMES", 10)
     for read in (load_suite, lambda given: list(load_corpus(given, FieldMapping(id="docid", text=("query",))))):
         with pytest.raises(FormatError, match="the most that is read of a file of its size"):
             read(path)

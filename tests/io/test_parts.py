@@ -11,17 +11,16 @@ from typing import Any
 import httpx
 import pytest
 
-from searchmark.errors import BudgetSpent, UsageError
-from searchmark.services.budget import Budget, tokens_of
-from searchmark.services.rate_limit import RateLimit
-from searchmark.services.redirects import redirected
-from searchmark.services.retrying import retry_after
+from searchmark import UsageError
+from searchmark.errors import BudgetSpent
+from searchmark.io.http import Budget, RateLimit, follow_redirect, retry_after, tokens_of
 from tests.test_architecture import loaded_modules
 
 
+@pytest.mark.slow
 def test_httpx_is_loaded_only_when_something_is_asked() -> None:
     assert "httpx" not in loaded_modules(
-        "import searchmark.mining.rewriting, searchmark.embedders.openai, searchmark.agents.rerankers"
+        "import searchmark.judgments.gold_sets, searchmark.agents.vectors.models, searchmark.agents.rerank"
     )
 
 
@@ -38,7 +37,7 @@ def test_a_redirect_to_another_host_needs_leave_and_takes_no_secret_along(
     request = httpx.Request(
         "GET", "https://host/x", headers={"User-Agent": "searchmark", "Authorization": "Bearer k", "Cookie": "c"}
     )
-    following = redirected(request, httpx.Response(302, headers={"Location": location}), elsewhere=elsewhere)
+    following = follow_redirect(request, httpx.Response(302, headers={"Location": location}), elsewhere=elsewhere)
     assert (None if following is None else str(following.url)) == followed
     assert following is None or elsewhere is not ("authorization" in following.headers)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from searchmark.services.redaction import HIDDEN, scrubbed, secrets_in, without_secrets
+from searchmark.io.secrets import REMOVED_MARK, scrub, secrets_in, without_secrets
 
 
 @pytest.mark.parametrize(
@@ -22,7 +22,7 @@ from searchmark.services.redaction import HIDDEN, scrubbed, secrets_in, without_
     ids=str,
 )  # fmt: skip
 def test_secrets_are_removed(config: dict[str, object]) -> None:
-    assert HIDDEN in str(without_secrets(config))
+    assert REMOVED_MARK in str(without_secrets(config))
     assert not any(
         secret in str(without_secrets(config))
         for secret in ("abc", "pw@", "sk-", "ghp_", "AKIA", "eyJ", "'p'", "'t'", "'x'", "'s'", "12345", "ss@host")
@@ -52,7 +52,7 @@ def test_secrets_are_found_to_look_for_them_elsewhere() -> None:
         "pw": "abc",
     }
     assert secrets_in(config) == {"very-secret", "one-more", "hidden", "signed"}
-    assert scrubbed({"failed": "401 for very-secret", "more": ["one-more", 3]}, secrets_in(config)) == {
+    assert scrub({"failed": "401 for very-secret", "more": ["one-more", 3]}, secrets_in(config)) == {
         "failed": "401 for (removed)",
         "more": ["(removed)", 3],
     }

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from searchmark.services.secret_names import is_secret_variable, looks_secret
+from searchmark.io.secrets import is_secret_variable, looks_secret
 
 
 @pytest.mark.parametrize(

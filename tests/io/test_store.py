@@ -11,12 +11,12 @@ from pathlib import Path
 
 import pytest
 
-from searchmark.errors import UsageError
-from searchmark.files.store import atomic_write, file_name, write_text
+from searchmark import UsageError
+from searchmark.io.store import atomic_write, safe_file_name, write_text
 
 WRITER = """
 import sys
-from searchmark.files.store import atomic_write
+from searchmark.io.store import atomic_write
 with atomic_write(sys.argv[1]) as file:
     file.write(b"from another process")
     print("writing", flush=True)
@@ -73,7 +73,7 @@ def test_errors_of_others_while_a_file_is_open_are_not_given_to_it(tmp_path: Pat
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full")
 def test_an_error_of_its_own_writing_names_the_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     full = os.open("/dev/full", os.O_RDWR)
-    monkeypatch.setattr("searchmark.files.store.open_unfinished", lambda *_: (tmp_path / "x", full))
+    monkeypatch.setattr("searchmark.io.store.open_unfinished", lambda *_: (tmp_path / "x", full))
     with pytest.raises(UsageError, match=rf"k\.json cannot be written: {os.strerror(errno.ENOSPC)}"):  # noqa: SIM117  # the error comes from inside
         with atomic_write(tmp_path / "k.json") as file:
             file.write(b"x" * (1 << 20))
@@ -84,7 +84,7 @@ def test_an_error_of_its_own_writing_names_the_file(tmp_path: Path, monkeypatch:
     [["名" * 80, "名" * 79 + "字"], ["a" * 200, "a" * 199 + "b"], ["😀" * 100, "😀" * 99 + "a"], ["名" * 27, "名" * 26]],
 )
 def test_names_of_files_are_bounded_in_bytes_and_differ_where_the_texts_do(names: list[str]) -> None:
-    found = [file_name(name) for name in names]
+    found = [safe_file_name(name) for name in names]
     assert len(set(found)) == len(names)
     assert max(len(name.encode()) for name in found) <= 89
 

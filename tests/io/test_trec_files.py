@@ -6,9 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from searchmark import Run, judge, load_run, load_suite, score
-from searchmark.errors import FormatError
-from searchmark.files.trec_text import QRELS, RUN, _read_careful, _read_clean, read_table
+from searchmark import FormatError, Run, load_run, load_suite, match_hits, score
+from searchmark.formats.trec import QRELS_LAYOUT, RUN_LAYOUT, _read_careful, _read_clean, read_trec_table
 
 CLEAN_RUN = "q1 Q0 a 1 3.0 t\nq1 Q0 b 2 2.0 t\nq2 Q0 c 1 1.0 t\n"
 CLEAN_QRELS = "q1 0 a 1\nq1 0 b 0\nq2 0 c 2\n"
@@ -105,7 +104,7 @@ def test_missing_file_is_one_sentence() -> None:
 
 def test_queries_on_one_side_only_are_counted(file) -> None:
     suite = load_suite(file("qrels.txt", CLEAN_QRELS))
-    judged = judge(suite, load_run(file("run.txt", "q1 Q0 a 1 1 t\nq9 Q0 a 1 1 t\nq8 Q0 a 1 1 t\n")))
+    judged = match_hits(suite, load_run(file("run.txt", "q1 Q0 a 1 1 t\nq9 Q0 a 1 1 t\nq8 Q0 a 1 1 t\n")))
     scores = score(judged, ["RR"])
     assert judged.dropped["cases_not_in_suite"] == 2
     assert scores.counts == {"ok": 1, "empty": 1, "error": 0, "timeout": 0, "not_run": 0}
@@ -171,7 +170,7 @@ def trec_text(draw: st.DrawFn, columns: int) -> bytes:
     return (end.join(lines) + draw(st.sampled_from(["", end]))).encode()
 
 
-@pytest.mark.parametrize("layout", [QRELS, RUN], ids=["qrels", "run"])
+@pytest.mark.parametrize("layout", [QRELS_LAYOUT, RUN_LAYOUT], ids=["qrels", "run"])
 @given(data=st.data())
 def test_the_fast_reader_agrees_with_the_careful_one_or_stands_aside(tmp_path, layout, data: st.DataObject) -> None:
     path = tmp_path / "file.txt"
@@ -179,7 +178,7 @@ def test_the_fast_reader_agrees_with_the_careful_one_or_stands_aside(tmp_path, l
     fast = _read_clean(path, layout)
     if fast is not None:
         careful = _read_careful(path, layout)
-        assert (fast.queries, fast.query.tolist(), list(fast.documents), fast.tag if layout is RUN else None) == (
+        assert (fast.queries, fast.query.tolist(), list(fast.documents), fast.tag if layout is RUN_LAYOUT else None) == (
             careful.queries, careful.query.tolist(), careful.documents, careful.tag,
         )  # fmt: skip
         assert fast.numbers.tolist() == careful.numbers.tolist()
@@ -191,8 +190,8 @@ def clean_run(lines: int) -> str:
 
 def test_the_fast_reader_takes_clean_files_across_blocks(file, monkeypatch) -> None:
     path = file("run.txt", clean_run(1000))
-    monkeypatch.setattr("searchmark.files.trec_text._BLOCK", 997)
-    fast, careful = _read_clean(path, RUN), _read_careful(path, RUN)
+    monkeypatch.setattr("searchmark.formats.trec._BLOCK", 997)
+    fast, careful = _read_clean(path, RUN_LAYOUT), _read_careful(path, RUN_LAYOUT)
     assert fast is not None
     assert fast.numbers.tolist() == careful.numbers.tolist()
     assert list(fast.documents) == careful.documents
@@ -201,18 +200,18 @@ def test_the_fast_reader_takes_clean_files_across_blocks(file, monkeypatch) -> N
 def test_the_fast_reader_sees_two_blanks_that_meet_between_blocks(file, monkeypatch) -> None:
     path = file("run.txt", clean_run(1000).replace("doc500 ", "doc500  "))
     for size in range(990, 1010):
-        monkeypatch.setattr("searchmark.files.trec_text._BLOCK", size)
-        assert _read_clean(path, RUN) is None
+        monkeypatch.setattr("searchmark.formats.trec._BLOCK", size)
+        assert _read_clean(path, RUN_LAYOUT) is None
 
 
 @pytest.mark.parametrize("content", [b"q\xff Q0 a 1 1 t\n", b"q Q0 caf\xe9 1 1 t\n", b""])
 def test_the_fast_reader_stands_aside_where_a_file_is_not_clean_text(file, content: bytes) -> None:
-    assert _read_clean(file("run.txt", content), RUN) is None
+    assert _read_clean(file("run.txt", content), RUN_LAYOUT) is None
 
 
 def test_large_files_are_read_by_the_fast_reader_and_small_ones_without_polars(file) -> None:
-    assert not isinstance(read_table(file("large.txt", clean_run(50_000)), RUN).documents, list)
-    assert isinstance(read_table(file("small.txt", clean_run(1000)), RUN).documents, list)
+    assert not isinstance(read_trec_table(file("large.txt", clean_run(50_000)), RUN_LAYOUT).documents, list)
+    assert isinstance(read_trec_table(file("small.txt", clean_run(1000)), RUN_LAYOUT).documents, list)
 
 
 def test_a_name_with_a_pattern_in_it_is_a_name(file) -> None:

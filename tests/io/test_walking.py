@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from searchmark.files.folders import open_folder, remove
-from searchmark.files.walking import walk
+from searchmark.io.folders import open_folder, remove_entry_in
+from searchmark.io.paths import walk
 
 DEPTH = 1300  # beyond what Python lets a function call itself
 
@@ -42,5 +42,5 @@ def test_a_folder_as_deep_as_a_path_can_be_is_searched(tmp_path: Path) -> None:
         assert done.returncode == 0, done.stderr
     finally:
         opened = open_folder(tmp_path)
-        remove("d", opened)  # which pytest could not
+        remove_entry_in("d", opened)  # which pytest could not
         os.close(opened)

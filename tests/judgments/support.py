@@ -12,6 +12,7 @@ from pathlib import Path
 
 from searchmark import Answer, Hit, Run, save_run
 from tests.conftest import ROOT
+from tests.support.commands import searchmark
 
 WARNING = "⚠️ Updated benchmark expectations! Review changes before committing."
 
@@ -27,10 +28,7 @@ def environment() -> dict[str, str]:
 
 def approve_in_process(*arguments: object, folder: Path | None = None) -> subprocess.CompletedProcess[str]:
     """``searchmark approve`` in a process of its own, without a terminal."""
-    return subprocess.run(
-        command(*arguments),
-        stdin=subprocess.DEVNULL, capture_output=True, text=True, encoding="utf-8", cwd=folder, env=environment(), check=False,
-    )  # fmt: skip
+    return searchmark("approve", *map(str, arguments), cwd=folder, env=environment())
 
 
 def plain_run(path: Path, **answers: list[str]) -> Path:

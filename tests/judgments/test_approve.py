@@ -14,9 +14,10 @@ from typing import IO
 
 import pytest
 
-from searchmark import AnswerDetails, Provenance, judge, load_run, load_suite, score
-from searchmark.records import Answer, Hit, SuiteIdentity, TrustEvent, query_digest
-from tests.approval.support import WARNING, answered, approve_in_process, changed_lines, command, environment, plain_run, saved
+from searchmark import Answer, AnswerDetails, Hit, Provenance, load_run, load_suite, match_hits, score
+from searchmark.records.digests import query_digest
+from searchmark.records.provenance import SuiteIdentity, TrustEvent
+from tests.judgments.support import WARNING, answered, approve_in_process, changed_lines, command, environment, plain_run, saved
 
 CASES = """\
 # Our cases. Do not sort.
@@ -118,7 +119,7 @@ def test_what_was_approved_is_expected_and_scores_one(suite: Path, run: Path) ->
     assert [[judgment.target for judgment in case.judgments] for case in load_suite(suite).cases] == [
         ["ticket.create_many", "ticket.create", "yes"], ["permission.get", "12"], ["a", "b"],
     ]  # fmt: skip
-    scores = score(judge(load_suite(suite), load_run(run)), ["RR", "R@3", "Tau"])
+    scores = score(match_hits(load_suite(suite), load_run(run)), ["RR", "R@3", "Tau"])
     assert scores.values.tolist() == [[1.0, 1.0, 1.0]] * 3
     again = approved(suite, run)
     assert (again.returncode, again.stderr) == (0, "")
@@ -161,6 +162,7 @@ def test_names_of_fields_are_those_of_the_run(suite: Path, tmp_path: Path) -> No
     assert refused(suite, "--run", run, "--yes", "--map", "suite.query=q")[0] == 4
 
 
+@pytest.mark.slow
 def test_the_author_is_who_git_says(suite: Path, run: Path, tmp_path: Path) -> None:
     (tmp_path / "settings").write_text("[user]\n\tname = Ann Zoë\n\temail = ann@example.org\n", encoding="utf-8")
     settings = environment() | {"GIT_CONFIG_GLOBAL": str(tmp_path / "settings")}
@@ -382,10 +384,10 @@ class TestQuestions:
     @pytest.mark.parametrize(
         ("answers", "expected"),
         [
-            (["y", "y"], ["ticket.create_many", "permission.get", "a"]),
-            (["yes", "no"], ["ticket.create_many", "permission.list", "a"]),
+            pytest.param(["y", "y"], ["ticket.create_many", "permission.get", "a"], marks=pytest.mark.slow),
+            pytest.param(["yes", "no"], ["ticket.create_many", "permission.list", "a"], marks=pytest.mark.slow),
             (["n", "what?", "", "Y"], ["ticket.create", "permission.get", "a"]),
-            (["a"], ["ticket.create_many", "permission.get", "a"]),
+            pytest.param(["a"], ["ticket.create_many", "permission.get", "a"], marks=pytest.mark.slow),
             (["n", "a"], ["ticket.create", "permission.get", "a"]),
             (["y", "q"], ["ticket.create_many", "permission.list", "a"]),
         ],
@@ -396,6 +398,7 @@ class TestQuestions:
         assert asked.answer(*answers) == 0
         assert first_targets(suite) == expected
 
+    @pytest.mark.slow
     @pytest.mark.parametrize("answers", [["n", "n"], ["q"]])
     def test_without_a_yes_nothing_is_written(self, asked: Conversation, suite: Path, answers: list[str]) -> None:
         assert asked.answer(*answers) == 0
@@ -418,6 +421,7 @@ class TestQuestions:
         asked.keys.write(b"\x04")
         assert (asked.end(), suite.read_text()) == (130, CASES)
 
+    @pytest.mark.slow
     def test_a_file_that_was_changed_meanwhile_is_left_as_it_is(self, asked: Conversation, suite: Path) -> None:
         asked.wait_for(b"asking: ")
         suite.write_text(CASES + "# by another hand\n")

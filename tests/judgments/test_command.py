@@ -10,7 +10,7 @@ import pytest
 
 from searchmark import load_suite, read_report
 from searchmark.cli.main import main
-from searchmark.reports.perturbation_layout import perturbation_table
+from searchmark.reports.run_tables import perturbation_table
 from tests.conftest import ROOT
 
 SUITE = str(ROOT / "examples/quickstart/suite.yaml")
@@ -172,6 +172,7 @@ def test_a_suite_without_variants_has_no_such_table(capsys: pytest.CaptureFixtur
     assert 'id="perturbations"' not in Path("r.html").read_text()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("typed", [["--kind", "case"], ["--adversarial"]])
 def test_what_a_built_in_suite_searches_is_told_as_it_can_be_typed(typed: list[str], capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["perturb", "builtin:fashion", *typed, "-o", "perturbed.jsonl"]) == 0

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from searchmark.labelling import agreement
+from searchmark.judgments import review
 
 RULES = np.array([0, 0, 1, 2, 3])
 PEOPLE = {
@@ -22,11 +22,11 @@ OF_ALL = np.array([30_000, 1_000, 4_500, 2_600, 140]) / 38_240
 @pytest.mark.parametrize("each", [12, 40])
 @pytest.mark.parametrize("shares", [IN_SAMPLE, OF_ALL], ids=["sample", "all pairs"])
 def test_intervals_cover_what_they_claim(monkeypatch: pytest.MonkeyPatch, people: str, each: int, shares: np.ndarray) -> None:
-    monkeypatch.setattr(agreement, "DRAWS", 800)
+    monkeypatch.setattr(review, "DRAWS", 800)
     chances, random = np.array(PEOPLE[people]), np.random.default_rng(7)
-    true = agreement.kappa(chances * 1e9, RULES, shares).value
+    true = review.kappa(chances * 1e9, RULES, shares).value
     assert true is not None
     samples = [np.array([random.multinomial(each, chance) for chance in chances], float) for _ in range(400)]
-    found = [agreement.kappa(sample, RULES, shares) for sample in samples]
+    found = [review.kappa(sample, RULES, shares) for sample in samples]
     covered = np.mean([interval.low <= true <= interval.high for interval in found])
     assert covered >= 0.93  # 0.95 less two standard errors of 400 samples

@@ -7,12 +7,10 @@ from typing import Any
 
 import pytest
 
-from searchmark.corpora.corpus import Corpus
-from searchmark.errors import NothingEvaluated, UsageError
-from searchmark.labelling.label import Labels, label
-from searchmark.labelling.summary import summary
-from searchmark.records import Document
-from searchmark.suites.queries import ListedQuery
+from searchmark import Corpus, Document, NothingEvaluated, UsageError
+from searchmark.formats.suites.labels import ListedQuery
+from searchmark.judgments.label import Labels, label_queries
+from searchmark.judgments.review import label_summary
 
 
 def item(name: str, title: str = "", text: str = "", **fields: Any) -> Document:
@@ -20,7 +18,7 @@ def item(name: str, title: str = "", text: str = "", **fields: Any) -> Document:
 
 
 def labelled(query: str, *items: Document, fields: tuple[str, ...] = (), synonyms: Path | None = None) -> Labels:
-    return label(Corpus.of("shop", items), {"1": ListedQuery("1", query, None, "line 1")}, fields=fields, synonyms=synonyms)
+    return label_queries(Corpus.of("shop", items), {"1": ListedQuery("1", query, None, "line 1")}, fields=fields, synonyms=synonyms)
 
 
 def verdict(query: str, *items: Document, **how: Any) -> tuple[int, str]:
@@ -90,7 +88,7 @@ def test_an_attribute_that_is_named_twice_counts_once() -> None:
     boot = item("1", category="Boots", color="Red")
     assert verdict("red red boots", boot) == (2, "category")
     assert verdict("red red gloves", boot) == (1, "one attribute")
-    assert "grade 3 is out of reach for 1 of 1" in "\n".join(summary(labelled("red red boots", boot), None))
+    assert "grade 3 is out of reach for 1 of 1" in "\n".join(label_summary(labelled("red red boots", boot), None))
 
 
 def test_what_a_field_says_is_not_looked_for_in_the_title() -> None:
@@ -111,7 +109,7 @@ def test_a_filled_field_that_cannot_be_used_is_counted_and_not_looked_for_elsewh
     assert found.verdict(("1", "2")).rule == "category"
     reasons = "(nested, longer than 100 letters, or no category)"
     said = f"category: field category, not usable in 1 of 2 {reasons}, missing in 1 of 2; found in the title of 1,"
-    assert said in "\n".join(summary(found, None))
+    assert said in "\n".join(label_summary(found, None))
 
 
 def test_an_empty_field_is_looked_for_in_the_title_and_then_in_the_description() -> None:
@@ -159,7 +157,7 @@ def test_the_type_of_a_query_is_what_it_names(query: str, kind: str) -> None:
 
 
 def test_missing_fields_are_counted_and_rules_that_cannot_fire_are_named() -> None:
-    said = "\n".join(summary(labelled("gloves", item("1", category="apparel"), item("2", category="")), None))
+    said = "\n".join(label_summary(labelled("gloves", item("1", category="apparel"), item("2", category="")), None))
     assert "brand: no field, missing in 2 of 2" in said
     assert "category: field category, missing in 1 of 2" in said
     assert "the rule 'brand' can never fire" in said
@@ -171,16 +169,16 @@ def test_missing_fields_are_counted_and_rules_that_cannot_fire_are_named() -> No
 
 
 def test_grade_3_is_out_of_reach_for_whoever_names_attributes_but_no_category_of_the_catalogue() -> None:
-    said = "\n".join(summary(labelled("black leather women's gloves", BOOT), None))
+    said = "\n".join(label_summary(labelled("black leather women's gloves", BOOT), None))
     assert "the rules 'category' and 'category and attributes' can never fire" in said
     assert "grade 3 is out of reach for 1 of 1 queries" in said
 
 
 def test_a_negated_phrase_is_called_negated_and_not_unknown() -> None:
-    said = "\n".join(summary(labelled("strappy boots without any leather not", BOOT), None))
+    said = "\n".join(label_summary(labelled("strappy boots without any leather not", BOOT), None))
     assert "negated in queries, so that no item meets it there: leather\n" in said
     assert "words of queries that no field and no list knows (2): not, strappy" in said
-    assert "knows (1): free" in "\n".join(summary(labelled("free boots, cotton-free", BOOT), None))
+    assert "knows (1): free" in "\n".join(label_summary(labelled("free boots, cotton-free", BOOT), None))
 
 
 def test_a_catalogue_without_items_is_refused() -> None:

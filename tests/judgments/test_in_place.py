@@ -10,12 +10,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from searchmark import Answer, Hit, Run, load_run, load_suite, save_suite
-from searchmark.approval.approving import approve
-from searchmark.approval.records import Approval
-from searchmark.errors import UsageError
-from tests.approval.support import approve_in_process, changed_lines, plain_run
+from searchmark import Answer, Hit, Run, UsageError, load_run, load_suite, save_suite
+from searchmark.judgments.approve import approve
+from searchmark.judgments.suite_edits import Approval
 from tests.conftest import ROOT
+from tests.judgments.support import approve_in_process, changed_lines, plain_run
 
 EXAMPLES = ROOT / "examples" / "formats"
 
@@ -196,6 +195,7 @@ class TestJson:
             approve(path, load_run(run), lambda _: True, author="Ann")
         assert path.read_bytes() == content
 
+    @pytest.mark.slow
     def test_a_list_of_cases_has_no_room_for_who_approved(self, file, tmp_path: Path) -> None:
         path, run = file("cases.json", '[{"query": "q", "expectedIds": ["a"]}]'), plain_run(tmp_path / "engine.json", _1=["b"])
         said = approve_in_process(path, "--run", run, "--yes", "--author", "Ann", "--reason", "why not").stdout.splitlines()

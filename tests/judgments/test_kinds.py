@@ -10,13 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from searchmark.errors import FormatError, UsageError
-from searchmark.perturbing.draws import Draws
-from searchmark.perturbing.identifiers import parts_of
-from searchmark.perturbing.kinds import KINDS, WordFiles, choose_kinds
-from searchmark.perturbing.letters import NEIGHBOURS
-from searchmark.perturbing.phrases import read_phrases
-from searchmark.perturbing.plurals import other_number
+from searchmark import FormatError, UsageError
+from searchmark.judgments.perturb import VARIANT_KINDS, WordFiles, choose_kinds
+from searchmark.judgments.variants import NEIGHBOURS, Draws, other_number, parts_of, read_phrases
 
 QUERIES = ["create an issue", "getUserName of HTTPServer", "café in São Paulo", "light tent for two", "a", "", "検索", "x_y  z"]
 
@@ -221,7 +217,7 @@ def test_a_file_for_labels_is_read_as_far_as_it_names_synonyms(tmp_path: Path) -
     path = tmp_path / "synonyms.txt"
     path.write_text("[category]\nsneakers = running shoes\nloafers < shoes\n")
     table = read_phrases(path)
-    assert table.passed_over == 2
+    assert table.skipped_lines == 2
     assert table.replacements == {("sneakers",): ("running shoes",), ("running", "shoes"): ("sneakers",)}
 
 
@@ -246,7 +242,7 @@ def test_kinds_that_need_a_file_say_which() -> None:
         choose_kinds(["synonym"], WordFiles(), "english")
     with pytest.raises(UsageError, match="name it with --glossary FILE"):
         choose_kinds(["translation"], WordFiles(), "english")
-    assert set(KINDS) - set(choose_kinds([], WordFiles(), "english").edits) == {"synonym", "translation"}
+    assert set(VARIANT_KINDS) - set(choose_kinds([], WordFiles(), "english").edits) == {"synonym", "translation"}
 
 
 def test_a_file_that_no_kind_uses_is_refused(tmp_path: Path) -> None:

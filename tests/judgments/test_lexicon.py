@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from searchmark.errors import FormatError
-from searchmark.labelling.lexicon import Lexicon, read_lexicon
-from searchmark.labelling.words import phrase
+from searchmark import FormatError
+from searchmark.agents.lexical.words import phrase_key
+from searchmark.judgments.label import Lexicon, read_lexicon
 
 
 def read(tmp_path: Path, text: str) -> Lexicon:
@@ -17,7 +17,7 @@ def read(tmp_path: Path, text: str) -> Lexicon:
 
 
 def names(lexicon: Lexicon, *texts: str) -> set[str]:
-    return {lexicon.name(phrase(text)) for text in texts}
+    return {lexicon.name(phrase_key(text)) for text in texts}
 
 
 def test_synonyms_of_a_file_join_those_that_are_shipped(tmp_path: Path) -> None:
@@ -27,14 +27,16 @@ def test_synonyms_of_a_file_join_those_that_are_shipped(tmp_path: Path) -> None:
 
 def test_kinds_reach_up_and_down_and_not_to_their_siblings(tmp_path: Path) -> None:
     lexicon = read(tmp_path, "moccasins < loafers\n")
-    assert lexicon.broader(phrase("moccasins")) == names(lexicon, "loafers", "shoes")
-    assert phrase("moccasins") in lexicon.narrower(lexicon.name(phrase("shoes")))
-    assert lexicon.name(phrase("sandals")) not in lexicon.broader(phrase("moccasins")) | lexicon.narrower(phrase("moccasins"))
+    assert lexicon.broader(phrase_key("moccasins")) == names(lexicon, "loafers", "shoes")
+    assert phrase_key("moccasins") in lexicon.narrower(lexicon.name(phrase_key("shoes")))
+    assert lexicon.name(phrase_key("sandals")) not in lexicon.broader(phrase_key("moccasins")) | lexicon.narrower(
+        phrase_key("moccasins")
+    )
 
 
 def test_a_section_of_a_file_is_an_attribute(tmp_path: Path) -> None:
     lexicon = read(tmp_path, "[closure]\nvelcro = hook and loop\n")
-    assert lexicon.roles[lexicon.name(phrase("hook and loop"))] == {"closure"}
+    assert lexicon.roles[lexicon.name(phrase_key("hook and loop"))] == {"closure"}
 
 
 def test_two_kinds_of_each_other_end(tmp_path: Path) -> None:

@@ -11,13 +11,11 @@ from pathlib import Path
 
 import pytest
 
-from searchmark import Case, Document, Judgment, Run, Suite, judge, load_suite, score
-from searchmark.analysis.intervals import observations
-from searchmark.audit.gold_alone.repeated_queries import repeated_cases
-from searchmark.errors import NothingEvaluated, UsageError
-from searchmark.perturbing.kinds import ChosenKinds, WordFiles, choose_kinds
-from searchmark.perturbing.perturb import Perturbed, perturb
-from searchmark.records.variants import variant_links
+from searchmark import Case, Document, Judgment, NothingEvaluated, Run, Suite, UsageError, load_suite, match_hits, score
+from searchmark.audit.gold import repeated_cases
+from searchmark.judgments.perturb import ChosenKinds, SuiteWithVariants, WordFiles, choose_kinds, perturb
+from searchmark.records.suite import variant_links
+from searchmark.scoring.statistics import observations
 from tests.conftest import ROOT
 
 QUICKSTART = ROOT / "examples/quickstart/suite.yaml"
@@ -35,7 +33,7 @@ def case(name: str, query: str | None, target: str = "d", **rest: object) -> Cas
     return Case(name, query, (Judgment(target, grade=2),), **rest)  # type: ignore[arg-type]
 
 
-def variants_in(found: Perturbed) -> list[Case]:
+def variants_in(found: SuiteWithVariants) -> list[Case]:
     return [each for each in found.suite.cases if "perturbed_from" in each.fields]
 
 
@@ -79,7 +77,7 @@ def test_originals_and_variants_are_as_many_observations_as_the_originals_were()
         assert link.original is not None
         assert clusters[link.row] == clusters[link.original]
     assert clusters[rows["c"]] == clusters[rows["d"]]
-    scores = score(judge(found.suite, Run.from_scores({"a": {"t1": 1.0}})), ["RR"])
+    scores = score(match_hits(found.suite, Run.from_scores({"a": {"t1": 1.0}})), ["RR"])
     assert len(observations(scores.values, clusters)) == 4
 
 

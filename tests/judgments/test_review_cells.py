@@ -8,10 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from searchmark.errors import FormatError, UsageError
-from searchmark.labelling.review_cells import same_text
-from searchmark.labelling.review_file import ReviewRow, graded_entries, is_chosen, rows_text
-from searchmark.suites.source import Entry
+from searchmark import FormatError, UsageError
+from searchmark.formats.suites.source import Entry
+from searchmark.judgments.review import ReviewRow, graded_entries, is_chosen, rows_text, same_text
 
 
 def cells(row: ReviewRow) -> list[list[str]]:

@@ -6,12 +6,9 @@ import math
 
 import pytest
 
-from searchmark import Case, Document, Judgment, Suite
-from searchmark.agents.bm25 import Bm25Agent
-from searchmark.corpora.corpus import Corpus
-from searchmark.errors import NothingEvaluated
-from searchmark.perturbing.traps import lexical_traps
-from searchmark.records import Defaults
+from searchmark import Case, Corpus, Defaults, Document, Judgment, NothingEvaluated, Suite
+from searchmark.agents.lexical.bm25 import Bm25Agent
+from searchmark.judgments.perturb import lexical_traps
 
 DOCUMENTS = [
     Document("right", "remove a person who has left"),
@@ -35,7 +32,7 @@ def test_a_trap_names_what_draws_a_search_for_words() -> None:
     assert trap.distractors == ("wrong",)
     assert trap.share == pytest.approx((login + single) / (login + 2 * single))
     assert trap.relevant_share == pytest.approx(single / (login + 2 * single))
-    assert (trap.more, found.looked_at, found.skipped) == (1, 1, {})
+    assert (trap.more, found.cases_checked, found.skipped) == (1, 1, {})
 
 
 def test_the_written_cases_are_tagged_and_keep_their_judgments() -> None:
@@ -66,7 +63,7 @@ def test_a_document_of_any_grade_above_0_is_not_the_wrong_one() -> None:
 )
 def test_targets_are_found_however_they_are_named(judgment: Judgment) -> None:
     found = lexical_traps(suite_of(Case("a", "login account", (judgment,))), CORPUS)
-    assert (found.traps, found.looked_at) == ({}, 1)
+    assert (found.traps, found.cases_checked) == ({}, 1)
 
 
 def test_cases_that_say_nothing_are_counted() -> None:
@@ -78,7 +75,7 @@ def test_cases_that_say_nothing_are_counted() -> None:
         Case("e", "person", (Judgment("right"),)),
     )
     found = lexical_traps(suite, CORPUS)
-    assert found.looked_at == 1
+    assert found.cases_checked == 1
     assert found.skipped == {
         "unanswerable": 1, "without a relevant document in the corpus": 1, "without words to search for": 2,
     }  # fmt: skip
@@ -93,7 +90,7 @@ def test_cases_that_bring_documents_are_looked_at_in_their_own() -> None:
     )
     found = lexical_traps(suite, None)
     assert {name: trap.distractors for name, trap in found.traps.items()} == {"a": ("q",)}
-    assert found.looked_at == 3
+    assert found.cases_checked == 3
 
 
 def test_bm25_ranks_a_distractor_first() -> None:

@@ -4,32 +4,32 @@ from __future__ import annotations
 
 import pytest
 
-from searchmark.labelling.lexicon import Lexicon
-from searchmark.labelling.words import known_phrases, phrase, words
+from searchmark.agents.lexical.words import find_phrases, phrase_key, stemmed_words
+from searchmark.judgments.label import Lexicon
 
 
 @pytest.mark.parametrize("text", ["t-shirt", "T-Shirts", "tshirt", "t shirt", "T\u2010shirt"])
 def test_hyphens_blanks_case_and_plurals_make_no_difference(text: str) -> None:
-    assert phrase(text) == "tshirt"
+    assert phrase_key(text) == "tshirt"
 
 
 @pytest.mark.parametrize("text", ["women's", "women\u2019s", "Womens", "WOMEN"])
 def test_possessives_make_no_difference(text: str) -> None:
-    assert words(text) == ["women"]
+    assert stemmed_words(text) == ["women"]
 
 
 @pytest.mark.parametrize(
     ("text", "same"), [("Levi's", "levis"), ("caf\u00e9", "cafe"), ("\uff34\uff45\uff45", "tee"), ("boots", "boot")]
 )
 def test_accents_widths_and_endings_make_no_difference(text: str, same: str) -> None:
-    assert phrase(text) == phrase(same)
+    assert phrase_key(text) == phrase_key(same)
 
 
 @pytest.mark.parametrize(
     ("text", "other"), [("glasses", "glass"), ("sunglasses", "glass"), ("shorts", "short"), ("tights", "tight")]
 )
 def test_words_whose_stem_is_another_thing_keep_their_ending(text: str, other: str) -> None:
-    assert phrase(text) != phrase(other)
+    assert phrase_key(text) != phrase_key(other)
 
 
 @pytest.mark.parametrize(
@@ -51,14 +51,14 @@ def test_words_whose_stem_is_another_thing_keep_their_ending(text: str, other: s
     ],
 )
 def test_plurals_in_ves_have_the_stem_of_their_singular(plural: str, singular: str) -> None:
-    assert phrase(plural) == phrase(singular)
+    assert phrase_key(plural) == phrase_key(singular)
 
 
 def found(text: str, *known: str) -> list[str]:
     lexicon = Lexicon()
     for each in known:
         lexicon.add(each)
-    return [span.key for span in known_phrases(words(text), lexicon)]
+    return [span.key for span in find_phrases(stemmed_words(text), lexicon)]
 
 
 @pytest.mark.parametrize(

@@ -8,8 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from searchmark import Case, Judgment, Run, Suite, judge, load_run, load_suite, score
-from searchmark.errors import FormatError
+from searchmark import Case, FormatError, Judgment, Run, Suite, load_run, load_suite, match_hits, score
 
 REFERENCE = json.loads((Path(__file__).parent / "ndeval_values.json").read_text())["collections"]
 OURS = {"alpha-nDCG": "alpha_nDCG(rel={rel},alpha={alpha})", "ERR-IA": "ERR_IA(rel={rel},alpha={alpha})"}
@@ -31,7 +30,7 @@ def test_agrees_with_ndeval(number: int, tmp_path: Path) -> None:
     suite, run = written(tmp_path, collection)
     theirs = sorted({name for values in collection["values"].values() for name in values})
     names = {name: OURS[name.split("@")[0]].format(**collection) + "@" + name.split("@")[1] for name in theirs}
-    found = score(judge(suite, run), list(names.values()))
+    found = score(match_hits(suite, run), list(names.values()))
     compared = 0
     for query, values in collection["values"].items():
         lines = (line.split() for line in collection["qrels"])
@@ -75,14 +74,14 @@ def test_by_hand(tmp_path: Path) -> None:
     path = tmp_path / "web.qrels"
     path.write_text(WEB)
     run = Run.from_scores({"1": {"d2": 4.0, "d9": 3.0, "d1": 2.0, "d3": 1.0}})
-    values = score(judge(load_suite(path), run), ["alpha_nDCG@3", "StRecall@3", "StRecall", "alpha_nDCG(rel=2)"]).values[0]
+    values = score(match_hits(load_suite(path), run), ["alpha_nDCG@3", "StRecall@3", "StRecall", "alpha_nDCG(rel=2)"]).values[0]
     # d2 brings aspect 1; d1 brings aspect 2 and, at half, 1 again. Ideal: d1 (2), d3 (1), d2 (1/2).
     ideal = 2 + 1 / np.log2(3) + 0.5 / 2
     assert values == pytest.approx([(1 + 1.5 / 2) / ideal, 2 / 3, 1.0, 1 / np.log2(5)], abs=1e-12)
 
 
 def test_without_aspects_they_are_undefined_and_say_so() -> None:
-    scored = score(judge(Suite.from_grades({"1": {"d1": 1}}), Run.from_scores({"1": {"d1": 1.0}})), ["alpha_nDCG@10"])
+    scored = score(match_hits(Suite.from_grades({"1": {"d1": 1}}), Run.from_scores({"1": {"d1": 1.0}})), ["alpha_nDCG@10"])
     assert np.isnan(scored.values).all()
     assert scored.reason(0, 0) == "the judgments of the case name no aspects; of qrels, --format diversity-qrels reads them"
 
@@ -93,7 +92,7 @@ def test_an_answer_that_beats_the_greedy_list_has_1() -> None:
     judgments = tuple(Judgment(name, aspects=dict.fromkeys(aspects, 1)) for name, aspects in covers.items())
     suite = Suite.from_cases("s", [Case("1", judgments=judgments)])
     found = [
-        score(judge(suite, Run.from_scores({"1": dict(zip(order, (2.0, 1.0), strict=True))})), ["alpha_nDCG(alpha=1)@2"])
+        score(match_hits(suite, Run.from_scores({"1": dict(zip(order, (2.0, 1.0), strict=True))})), ["alpha_nDCG(alpha=1)@2"])
         for order in ("zm", "mb", "mz")
     ]
     assert [each.values[0, 0] for each in found] == [1.0, 1.0, 1.0]

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from searchmark.measures.grammar import cut_measures, parse_measure, parse_measures
+from searchmark import parse_measure
+from searchmark.measures.grammar import cut_measures, parse_measures
 from tests.support.measure_names import EVERY_MEASURE
 
 
@@ -30,7 +31,7 @@ from tests.support.measure_names import EVERY_MEASURE
 def test_a_measure_is_named_by_the_depth_if_it_is_the_same_measure_with_that_cutoff(asked: str, name: str) -> None:
     measure = parse_measure(asked).cut_at(100)
     assert measure.name == name
-    assert measure.asked == parse_measure(asked)
+    assert measure.requested == parse_measure(asked)
     assert measure.by_depth == (name != asked)
 
 
@@ -45,4 +46,4 @@ def test_whatever_has_no_cutoff_within_the_depth_looks_below_it() -> None:
 def test_a_measure_that_is_asked_for_with_and_without_the_cutoff_is_there_once() -> None:
     for names in (["AP@5", "AP", "R"], ["AP", "AP@5", "R"]):
         first, second = cut_measures(parse_measures(names), 5)
-        assert (first.name, first.asked.name, second.name) == ("AP@5", "AP", "R")
+        assert (first.name, first.requested.name, second.name) == ("AP@5", "AP", "R")

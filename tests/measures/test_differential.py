@@ -19,7 +19,7 @@ import numpy as np
 import pytest
 import pytrec_eval
 
-from searchmark import Run, Suite, judge, score
+from searchmark import Run, Suite, match_hits, score
 
 Grades = dict[str, dict[str, int]]
 Scores = dict[str, dict[str, float]]
@@ -49,7 +49,7 @@ def generated(seed: int, *, ties: bool = True, depth: int = 40, lowest: int = -1
 
 
 def ours(grades: Grades, scores: Scores, measures: list[str]) -> dict[str, dict[str, float]]:
-    result = score(judge(Suite.from_grades(grades), Run.from_scores(scores)), measures)
+    result = score(match_hits(Suite.from_grades(grades), Run.from_scores(scores)), measures)
     return {
         name: dict(zip(grades, column.tolist(), strict=True)) for name, column in zip(result.names, result.values.T, strict=True)
     }
@@ -180,7 +180,7 @@ def test_real_run_of_another_project_gives_the_same_means(shared_data) -> None:
     from searchmark import load_run, load_suite
 
     names = ["nDCG@10", "P@5", "AP", "RR", "R@10", "Bpref"]
-    scores = score(judge(load_suite(folder / "compat.qrels"), load_run(folder / "compat.run")), names)
+    scores = score(match_hits(load_suite(folder / "compat.qrels"), load_run(folder / "compat.run")), names)
     qrels = list(ir_measures.read_trec_qrels(str(folder / "compat.qrels")))
     run = list(ir_measures.read_trec_run(str(folder / "compat.run")))
     theirs = ir_measures.calc_aggregate([IR[name] for name in names], qrels, run)

@@ -8,9 +8,8 @@ from math import log2
 import numpy as np
 import pytest
 
-from searchmark import Answer, Case, Hit, Judgment, Run, Suite, judge, score
-from searchmark.errors import UsageError
-from searchmark.records import Status
+from searchmark import Answer, Case, Hit, Judgment, Run, Suite, UsageError, match_hits, score
+from searchmark.records.answers import Status
 
 
 def value(measure: str, judgments: list[Judgment], hits: list[str], **rest: object) -> float:
@@ -20,7 +19,7 @@ def value(measure: str, judgments: list[Judgment], hits: list[str], **rest: obje
     status: Status = rest.get("status") or ("ok" if hits else "empty")  # type: ignore[assignment]  # given by tests only
     scores = rest.get("scores") or [None] * len(hits)
     answer = Answer("c", status, tuple(Hit(hit, rank, s) for rank, (hit, s) in enumerate(zip(hits, scores, strict=True), 1)))  # type: ignore[call-overload]  # a list
-    return float(score(judge(Suite.from_cases("s", [case]), Run.from_answers("a", [answer])), [measure]).values[0, 0])
+    return float(score(match_hits(Suite.from_cases("s", [case]), Run.from_answers("a", [answer])), [measure]).values[0, 0])
 
 
 def graded(**grades: int) -> list[Judgment]:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import pickle
+from collections import Counter
+
 import pytest
 
-from searchmark.errors import UnknownMeasure, UsageError
-from searchmark.measures.catalogue import ALIASES, DEFINITIONS, FORMULAS
-from searchmark.measures.grammar import parse_measure, parse_measures
-from searchmark.records import Defaults
+from searchmark import Defaults, UnknownMeasure, UsageError, parse_measure
+from searchmark.measures.catalogue import DEFINITIONS, FORMULAS, NAMES
+from searchmark.measures.grammar import parse_measures
 
 
 @pytest.mark.parametrize(
@@ -62,9 +64,22 @@ def test_the_printed_name_is_read_back(name: str) -> None:
     assert parse_measure(measure.name) == measure
 
 
-@pytest.mark.parametrize("alias", sorted(ALIASES))
+@pytest.mark.parametrize("name", ["P(rel=2)@5", "Compat", "mine = 0.5*Tau + 0.5*RR"])
+def test_a_measure_comes_out_of_another_process_as_the_one_that_is_defined_here(name: str) -> None:
+    measure = parse_measure(name)
+    other = pickle.loads(pickle.dumps(measure))  # noqa: S301  # of our own making
+    assert other == measure
+    assert all(one.definition is two.definition for one, two in zip(other.parts, measure.parts, strict=True))
+
+
+def test_no_name_is_read_as_two_measures() -> None:
+    names = [name for each in DEFINITIONS.values() for name in set(each.names)]
+    assert [name for name, count in Counter(names).items() if count > 1] == []
+
+
+@pytest.mark.parametrize("alias", sorted(alias for alias, name in NAMES.items() if alias != name.lower()))
 def test_every_alias_means_a_measure(alias: str) -> None:
-    text = alias + {"IPrec": "@0.1", "ERR_IA": "@10"}.get(ALIASES[alias], "")
+    text = alias + {"IPrec": "@0.1", "ERR_IA": "@10"}.get(NAMES[alias], "")
     assert parse_measure(text).name.partition("@")[0] in {*DEFINITIONS, *FORMULAS}
 
 

@@ -6,8 +6,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from searchmark import Answer, Case, Hit, Judgment, Run, Suite, judge, score
-from searchmark.measures.grammar import parse_measure
+from searchmark import Answer, Case, Hit, Judgment, Run, Suite, match_hits, parse_measure, score
 from tests.support.measure_names import with_cutoffs
 
 IDS = [f"d{n}" for n in range(12)]
@@ -27,14 +26,13 @@ def scored(judged: tuple[Judgment, ...], ids: list[str], measures: list[str]) ->
     hits = tuple(Hit(hit, rank, 1.0 / rank) for rank, hit in enumerate(ids, 1))
     answer = Answer("c", "ok" if ids else "empty", hits)
     suite = Suite.from_cases("s", [Case("c", judgments=judged)])
-    return score(judge(suite, Run.from_answers("a", [answer])), measures).values[0]
+    return score(match_hits(suite, Run.from_answers("a", [answer])), measures).values[0]
 
 
 @given(judgments, answers)
 def test_every_measure_stays_in_its_range(judged: tuple[Judgment, ...], ids: list[str]) -> None:
-    values = scored(judged, ids, every_name)
-    for name, value in zip(every_name, values, strict=True):
-        measure = parse_measure(name)
+    measures = [parse_measure(name) for name in every_name]
+    for name, measure, value in zip(every_name, measures, scored(judged, ids, every_name), strict=True):
         assert np.isnan(value) or measure.low - 1e-12 <= value <= measure.high + 1e-12, name
 
 

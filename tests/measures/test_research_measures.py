@@ -21,9 +21,7 @@ import numpy as np
 import pytest
 import pytrec_eval
 
-from searchmark import Answer, Case, Hit, Judgment, Run, Suite, judge, score
-from searchmark.errors import UsageError
-from searchmark.measures.grammar import parse_measure
+from searchmark import Answer, Case, Hit, Judgment, Run, Suite, UsageError, match_hits, parse_measure, score
 from tests.measures.test_differential import Grades, Scores, assert_agreement, generated, ours
 
 LEVELS = [tenth / 10 for tenth in range(11)]
@@ -115,7 +113,7 @@ def test_gmap_is_that_of_trec_eval_with_missing_topics_as_the_smallest_value(see
     theirs = trec_eval(grades, scores, ["gm_map"], relevance_level=rel)
     logarithms = [theirs[query]["gm_map"] if query in theirs else math.log(0.00001) for query in grades]
     expected = pytrec_eval.compute_aggregated_measure("gm_map", logarithms)
-    scored = score(judge(Suite.from_grades(grades), Run.from_scores(scores)), [f"GMAP(rel={rel})"])
+    scored = score(match_hits(Suite.from_grades(grades), Run.from_scores(scores)), [f"GMAP(rel={rel})"])
 
     assert scored.mean("GMAP" if rel == 1 else "GMAP(rel=2)") == pytest.approx(expected, rel=1e-12)
 
@@ -158,7 +156,7 @@ def test_compatibility_agrees_with_ir_measures(seed: int, depth: int, p: float) 
 def one(measure: str, judgments: list[Judgment], hits: list[str]) -> float:
     answer = Answer("c", "ok" if hits else "empty", tuple(Hit(hit, rank) for rank, hit in enumerate(hits, 1)))
     suite = Suite.from_cases("s", [Case("c", judgments=tuple(judgments))])
-    return float(score(judge(suite, Run.from_answers("a", [answer])), [measure]).values[0, 0])
+    return float(score(match_hits(suite, Run.from_answers("a", [answer])), [measure]).values[0, 0])
 
 
 def test_nerr_divides_by_the_best_of_all_orders() -> None:
@@ -209,8 +207,8 @@ def test_a_grade_of_zero_pays_what_the_table_says_and_a_negative_one_nothing() -
 
 
 def test_the_suites_own_gain_does_not_touch_a_table_of_gains() -> None:
+    from searchmark import Defaults
     from searchmark.measures.grammar import parse_measures
-    from searchmark.records import Defaults
 
     (measure,) = parse_measures(["nDCG(gains=0:0,1:5)@10"], Defaults(gain="exp"))
     assert measure.name == "nDCG(gains=0:0,1:5)@10"
@@ -218,7 +216,7 @@ def test_the_suites_own_gain_does_not_touch_a_table_of_gains() -> None:
 
 def test_every_case_of_gmap_is_undefined_and_says_what_a_case_has() -> None:
     grades, scores = generated(65)
-    scored = score(judge(Suite.from_grades(grades), Run.from_scores(scores)), ["AP", "GMAP"])
+    scored = score(match_hits(Suite.from_grades(grades), Run.from_scores(scores)), ["AP", "GMAP"])
     assert np.isnan(scored.values[:, 1]).all()
     assert scored.reason(0, 1) == "GMAP is one number for all cases; a case has AP"
     summary = scored.summaries()["GMAP"]
@@ -232,7 +230,9 @@ def test_a_measure_without_a_highest_value_has_no_interval() -> None:
     """All that came is 20: nothing says how many could have come, so that no limit above 20 holds."""
     cases = {f"q{n}": {f"d{n}": 1} for n in range(12)}  # different targets, or they would be one observation
     hits = {query: {f"d{place}": float(place) for place in range(20)} for query in cases}
-    found = score(judge(Suite.from_grades(cases), Run.from_scores(hits)), ["NumRet", "NumRelRet", "DCG@10", "P@10"]).summaries()
+    found = score(
+        match_hits(Suite.from_grades(cases), Run.from_scores(hits)), ["NumRet", "NumRelRet", "DCG@10", "P@10"]
+    ).summaries()
     assert found["NumRet"].mean == 20
     assert [name for name, summary in found.items() if summary.low is not None] == ["P@10"]
 
@@ -242,7 +242,7 @@ def test_a_table_of_gains_keeps_every_digit_in_value_and_name(gains: str) -> Non
     measure = parse_measure(f"nDCG(gains={gains})@10")
     assert measure.name == f"nDCG(gains={gains})@10"
     _, low, high = (float(pair.split(":")[1]) for pair in gains.split(","))
-    scored = score(judge(Suite.from_grades({"q": {"a": 1, "b": 2}}), Run.from_scores({"q": {"a": 2.0, "b": 1.0}})), [measure])
+    scored = score(match_hits(Suite.from_grades({"q": {"a": 1, "b": 2}}), Run.from_scores({"q": {"a": 2.0, "b": 1.0}})), [measure])
     assert scored.values[0, 0] == pytest.approx((low + high / math.log2(3)) / (high + low / math.log2(3)), rel=1e-12)
 
 
@@ -256,5 +256,5 @@ def test_compatibility_depends_on_the_order_of_grades_however_high(top: int) -> 
 def test_gains_of_globs_that_were_not_expanded_are_the_reason_of_no_dcg() -> None:
     judgments = (Judgment("src/*.py", match="glob", grade=1, gain=0.5), Judgment("src/a.py", grade=2, gain=1.5))
     answer = Answer("q", "ok", (Hit("src/b.py", 1), Hit("src/a.py", 2)))
-    scored = score(judge(Suite.from_cases("s", [Case("q", "x", judgments)]), Run.from_answers("r", [answer])), ["DCG"])
+    scored = score(match_hits(Suite.from_cases("s", [Case("q", "x", judgments)]), Run.from_answers("r", [answer])), ["DCG"])
     assert "globs or symbols with gains of their own were not expanded" in (scored.reason(0, 0) or "")

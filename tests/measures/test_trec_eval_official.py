@@ -7,8 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from searchmark import judge, load_run, load_suite, score
-from searchmark.records import Run
+from searchmark import Run, load_run, load_suite, match_hits, score
 
 CUTOFFS = (5, 10, 15, 20, 30, 100, 200, 500, 1000)
 PLAIN = {
@@ -80,7 +79,7 @@ def test_reproduces_the_official_output(
     expected = expected_values(folder / output)
     names = {theirs: name for theirs, _ in expected if (name := our_name(theirs, rel))}
     suite, run = load_suite(folder / qrels), load_run(folder / results)
-    scores = score(judge(suite, cut(run, depth) if depth else run), [*names.values(), f"GMAP(rel={rel})"])
+    scores = score(match_hits(suite, cut(run, depth) if depth else run), [*names.values(), f"GMAP(rel={rel})"])
     plain = {theirs: list(names.values()).index(name) for theirs, name in names.items()}
 
     compared = 0

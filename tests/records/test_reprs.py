@@ -25,16 +25,16 @@ from searchmark import (
     Provenance,
     RetrievalResult,
     Run,
-    RunOptions,
+    RunSettings,
+    SearchScope,
     Suite,
-    Where,
     check_gate,
     compare,
     evaluate_run,
-    judge,
+    match_hits,
     parse_threshold,
     score,
-)  # fmt: skip
+)
 
 LONG = "a name that is very long and has a \x1b control " * 50
 MANY = 300
@@ -47,8 +47,8 @@ def records() -> list[Any]:
     suite = Suite.from_cases(LONG, [case, *(Case(f"{LONG}{n}", LONG, judgments[:2]) for n in range(20))])
     hits = tuple(Hit(each.target, rank, 0.1 * rank) for rank, each in enumerate(judgments, 1))
     runs = [Run.from_answers(f"{LONG}{n}", [Answer(each.id, "ok", hits[n:]) for each in suite.cases]) for n in range(3)]
-    judged = judge(suite, runs[0])
-    scores = [score(judge(suite, run), ["nDCG@10", "RR"]) for run in runs]
+    judged = match_hits(suite, runs[0])
+    scores = [score(match_hits(suite, run), ["nDCG@10", "RR"]) for run in runs]
     gate = check_gate(Evidence({LONG: scores[0]}), [parse_threshold("RR=0.99")])
     report = evaluate_run(suite, runs[:1])
     corpus = Corpus.of(LONG, [Document(LONG, LONG, LONG, case.fields)] * MANY)
@@ -58,9 +58,9 @@ def records() -> list[Any]:
     return [
         case, judgments[0], suite, hits[0], Answer(LONG, "error", hits, details), details, runs[0], judged, judged.matches,
         scores[0], compare(scores), gate, report, corpus, next(iter(corpus)), Finding("x", "note", LONG, (LONG,) * MANY, LONG, LONG),
-        Where(LONG, repositories=(LONG,) * MANY, documents=corpus), AgentSpec(LONG, None, config=dict(case.fields)),
+        SearchScope(LONG, repositories=(LONG,) * MANY, documents=corpus), AgentSpec(LONG, None, config=dict(case.fields)),
         RetrievalResult([LONG] * MANY, np.arange(MANY).tolist()), Provenance(id=LONG, options=dict(case.fields)),
-        RunOptions(), Evidence({LONG: scores[0]}), Experiment(suite, ["bm25"], Where(LONG)), suite.defaults, runs[0].label,
+        RunSettings(), Evidence({LONG: scores[0]}), Experiment(suite, ["bm25"], SearchScope(LONG)), suite.defaults, runs[0].label,
     ]  # fmt: skip
 
 
@@ -83,13 +83,13 @@ def test_it_says_what_differs_from_the_defaults() -> None:
     assert (
         repr(Case("1", "tea", (Judgment("a", grade=2),))) == "Case(id='1', query='tea', judgments=(Judgment(target='a', grade=2),))"
     )
-    assert repr(RunOptions(depth=7)) == "RunOptions(depth=7)"
-    assert repr(Where(corpus="docs")) == "Where(corpus='docs')"
+    assert repr(RunSettings(depth=7)) == "RunSettings(depth=7)"
+    assert repr(SearchScope(corpus="docs")) == "SearchScope(corpus='docs')"
 
 
 def test_what_is_digested_is_not_the_short_line() -> None:
     """Two long documents that differ in their middles alone have the same line, and are two."""
-    from searchmark.corpora.locations import Documents
+    from searchmark.formats.corpora.locations import Documents
 
     documents = [Document("1", f"{LONG}{middle}{LONG}") for middle in "ab"]
     assert repr(documents[0]) == repr(documents[1])

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from searchmark.audit.result import Audit, AuditTable
-from searchmark.findings import Finding
+from searchmark import Finding
+from searchmark.audit.check import Audit, AuditTable
 
 
 def audit_with(text: str, case: str = "c1") -> Audit:

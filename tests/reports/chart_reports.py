@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 
-from searchmark.analysis.latencies import Latency, summary_of
-from searchmark.analysis.scores import Summary
-from searchmark.analysis.trends import Trend, TrendPoint
-from searchmark.records import AnswerDetails
-from searchmark.reports.case_records import CaseSummary
-from searchmark.reports.report import AgentSummary, Report, SuiteSummary
+from searchmark import AnswerDetails, Report
+from searchmark.reports.cases import CaseSummary
+from searchmark.reports.report import AgentSummary, SuiteSummary
+from searchmark.scoring.costs import Latency, latency_of_samples
+from searchmark.scoring.scores import Summary
+from searchmark.scoring.trends import Trend, TrendPoint
 
 Values = Sequence[float | None]
 
@@ -45,7 +45,7 @@ def agent(
         name: summary(sum(column) / len(column) if column else None, len(column), definition=(definitions or {}).get(name))
         for name, column in means.items()
     }
-    taken = {kind: summary_of(value for value in column if value is not None) for kind, column in times.items()}
+    taken = {kind: latency_of_samples(value for value in column if value is not None) for kind, column in times.items()}
     return AgentSummary("a", "ok", {"ok": size}, {}, measures, {}, cases, latency_ms={k: v for k, v in taken.items() if v})
 
 

@@ -5,15 +5,30 @@ from __future__ import annotations
 from dataclasses import replace
 from datetime import UTC, datetime
 
-from searchmark import Answer, Case, Hit, Judgment, Run, Suite, build_comparison, build_report, compare, judge, score
-from searchmark.analysis.decisions import Decision
-from searchmark.analysis.drifts import Drift
-from searchmark.analysis.trends import Trend, TrendPoint
-from searchmark.findings import Finding
-from searchmark.gates.rules import Gate, RuleResult
-from searchmark.records import AgentIdentity, AnswerDetails, Provenance
-from searchmark.reports import Report
-from searchmark.reports.recommendations import Recommendation
+from searchmark import (
+    Answer,
+    AnswerDetails,
+    Case,
+    Decision,
+    Finding,
+    Gate,
+    Hit,
+    Judgment,
+    Provenance,
+    Report,
+    Run,
+    Suite,
+    build_comparison,
+    build_report,
+    compare,
+    match_hits,
+    score,
+)
+from searchmark.gates.rules import RuleResult
+from searchmark.records.provenance import AgentIdentity
+from searchmark.reports.report import Recommendation
+from searchmark.scoring.drift import Drift
+from searchmark.scoring.trends import Trend, TrendPoint
 
 ATTACKS = {
     "script": "<script>alert(1)</script>",
@@ -83,7 +98,7 @@ def hostile_scores(attack: str, agent: str, found: str):
     ]
     failed = Answer(cases[0].id, "error", (), AnswerDetails((2.0,), failure=attack))
     provenance = Provenance(agent=AgentIdentity(agent, {attack: attack}))
-    return score(judge(suite, Run.from_answers(agent, [failed, *answers], provenance=provenance)), MEASURES)
+    return score(match_hits(suite, Run.from_answers(agent, [failed, *answers], provenance=provenance)), MEASURES)
 
 
 def hostile_report(attack: str) -> Report:

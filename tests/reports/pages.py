@@ -7,26 +7,27 @@ from datetime import UTC, datetime, timedelta
 
 from searchmark import (
     Answer,
+    AnswerDetails,
     Case,
     Evidence,
     Hit,
     Judgment,
+    Report,
+    ReportExtras,
+    ReportSettings,
     Run,
     Suite,
     build_comparison,
     build_report,
     check_gate,
     compare,
-    judge,
+    match_hits,
     parse_threshold,
     score,
 )
-from searchmark.analysis.drifts import Drift
-from searchmark.analysis.trends import Trend, TrendPoint
-from searchmark.options.report_options import ReportOptions
-from searchmark.records import AnswerDetails
-from searchmark.reports import Report
-from searchmark.reports.recommendations import Recommendation
+from searchmark.reports.report import Recommendation
+from searchmark.scoring.drift import Drift
+from searchmark.scoring.trends import Trend, TrendPoint
 
 RUNS = ("bm25", "hybrid", "semantic", "keyword")
 FOLDERS = ("orders", "payments", "catalogue", "shipping", "accounts", "mail", "web", "jobs")
@@ -73,13 +74,12 @@ def shop_report(cases: int = 60, runs: int = 4, minimum: float | None = 0.5, tex
         Run.from_answers(name, [_answer(case, number, run, 2 * cases) for number, case in enumerate(suite.table.ids)])
         for run, name in enumerate(RUNS[:runs])
     ]
-    scores = [score(judge(suite, run), ["nDCG@10", "RR", "P@5", "R@10", "F1@10", "Success@5"]) for run in made]
+    scores = [score(match_hits(suite, run), ["nDCG@10", "RR", "P@5", "R@10", "F1@10", "Success@5"]) for run in made]
     gate = None if minimum is None else check_gate(Evidence.of(scores[0]), [parse_threshold(f"nDCG@10={minimum}")])
-    options = ReportOptions(hit_texts=texts)
-    return build_comparison(
-        scores, compare(scores, ("category", "tag")), ("category", "tag"), gate=gate, options=options,
-        text_of=lambda _, case, hit: f"def handle():\n\treturn {hit!r}  # {case}",
-    )  # fmt: skip
+    extras = ReportExtras(
+        ReportSettings(hit_texts=texts), text_of=lambda _, case, hit: f"def handle():\n\treturn {hit!r}  # {case}"
+    )
+    return build_comparison(scores, compare(scores, ("category", "tag")), ("category", "tag"), gate=gate, extras=extras)
 
 
 def with_past(report: Report) -> Report:
@@ -112,7 +112,7 @@ def uneven_pair() -> Report:
         )
         for name, found in (("one", first), ("two", second))
     ]
-    scores = [score(judge(suite, run), ["R@10", "RR"]) for run in runs]
+    scores = [score(match_hits(suite, run), ["R@10", "RR"]) for run in runs]
     return build_comparison(scores, compare(scores))
 
 
@@ -130,4 +130,4 @@ def broken_names() -> Report:
     ]
     suite = Suite.from_cases("broken", cases)
     run = Run.from_answers("one", [Answer(case.id, "ok", (Hit("a", 1),)) for case in cases])
-    return build_report(score(judge(suite, run), ["RR"]), ("category", "tag"))
+    return build_report(score(match_hits(suite, run), ["RR"]), ("category", "tag"))

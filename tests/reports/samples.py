@@ -7,33 +7,33 @@ from datetime import UTC, datetime, timedelta
 
 from searchmark import (
     Answer,
+    AnswerDetails,
     Case,
     Evidence,
     Hit,
     Judgment,
+    Provenance,
+    Report,
     Run,
+    RunLabel,
     Suite,
     build_comparison,
     build_report,
     check_gate,
     compare,
-    judge,
+    match_hits,
     parse_threshold,
     score,
 )
-from searchmark.records import (
+from searchmark.records.provenance import (
     AgentIdentity,
-    AnswerDetails,
     CandidateKinds,
     Environment,
     IndexBuild,
-    Provenance,
-    RunLabel,
     SearchedRepository,
     SuiteIdentity,
     TrustEvent,
 )
-from searchmark.reports import Report
 
 HOSTILE = "|<script>alert(1)</script>\n::error::pwned \x1b[31mred\x1b[0m [link](http://x) `code` @everyone \u202eevil [bold]x[/bold] \udcff"
 
@@ -48,7 +48,7 @@ def report_of(query: str = "find it", hit: str = "a", by: tuple[str, ...] = ("ca
         ],
     )
     run = Run.from_answers("agent", [Answer("c1", "ok", (Hit(hit, 1, 9.5), Hit("b", 2, 0.1))), Answer("c2", "timeout")])
-    scores = score(judge(suite, run), ["RR", "nDCG@10", "Abstain", "mine = 0.5*P@5 + 0.5*RR"])
+    scores = score(match_hits(suite, run), ["RR", "nDCG@10", "Abstain", "mine = 0.5*P@5 + 0.5*RR"])
     gate = None if minimum is None else check_gate(Evidence.of(scores), [parse_threshold(f"RR={minimum}")])
     return build_report(scores, by, gate)
 
@@ -108,5 +108,5 @@ def comparison_of() -> Report:
     """One agent at the parents and at the head."""
     cases = list(WATCHED_SUITE.table.ids)
     runs = [watched_run(cases), watched_run(cases, 5, RunLabel("bm25", "head"))]
-    scores = [score(judge(WATCHED_SUITE, run), ["RR", "nDCG@10"]) for run in runs]
+    scores = [score(match_hits(WATCHED_SUITE, run), ["RR", "nDCG@10"]) for run in runs]
     return build_comparison(scores, compare(scores))

@@ -6,6 +6,8 @@ import re
 import shutil
 from pathlib import Path
 
+import pytest
+
 from tests.conftest import ROOT
 from tests.support.commands import searchmark
 
@@ -16,6 +18,7 @@ def without_entries(text: str) -> str:
     return re.sub(r"^[0-9a-f]{8}  \d{4}-\d\d-\d\d \d\d:\d\d", "ID  TIME", text, flags=re.MULTILINE)
 
 
+@pytest.mark.slow
 def test_the_list_on_the_page_is_the_one_that_is_printed(tmp_path: Path) -> None:
     shown = re.search(r"<!-- output: history -->\n```text\n(.*?)```", PAGE, re.DOTALL)
     assert shown is not None

@@ -8,13 +8,13 @@ from pathlib import Path
 
 import pytest
 
-from searchmark.audit.result import Audit, AuditTable
-from searchmark.errors import FormatError, UsageError
-from searchmark.findings import SEVERITIES, THEMES, Finding, by_severity, by_theme, finding
-from searchmark.reports.audit_file import read_audit
-from searchmark.reports.audit_formats import audit_format, audit_pieces
-from searchmark.reports.audit_layout import audit_text
+from searchmark import Finding, FormatError, UsageError
+from searchmark.audit.check import Audit, AuditTable, all_kinds, by_theme
+from searchmark.records.finding import SEVERITIES, THEMES, by_severity, finding
+from searchmark.reports.audit import audit_format, audit_pieces, audit_text, read_audit
 from tests.reports.audits import audit_with
+
+all_kinds()  # loads every module that has kinds of findings
 
 FORMATS = [".json", ".md", ".html", ".txt"]
 FOUND = Audit(
@@ -104,7 +104,7 @@ def test_a_screen_has_the_tables_that_findings_refer_to_and_names_the_others() -
 
 def test_findings_of_an_unknown_code_come_last() -> None:
     unknown = Finding("something-new", "error", "x")
-    assert list(by_theme([unknown, finding("cases-missing", "y")])) == [next(iter(THEMES)), "Other findings"]
+    assert list(by_theme([unknown, finding("cases-missing", "y")])) == [THEMES[0], "Other findings"]
 
 
 def test_the_worst_come_first_and_those_of_one_code_are_side_by_side() -> None:

@@ -12,12 +12,25 @@ import pytest
 from markupsafe import Markup
 
 import searchmark
-from searchmark import Answer, Case, Decision, Evidence, Hit, Judgment, Run, Suite, check_gate, compare, compare_runs, judge, score
-from searchmark.analysis.decisions import Reading
-from searchmark.records import RunLabel
-from searchmark.reports.cards import LONGEST_TEXT, card
-from searchmark.reports.cards.bars import Estimate, bars
-from searchmark.reports.cards.content import BAD, DOUBTFUL, GOOD, NEUTRAL
+from searchmark import (
+    Answer,
+    Case,
+    Decision,
+    Evidence,
+    Hit,
+    Judgment,
+    Run,
+    RunLabel,
+    Suite,
+    check_gate,
+    compare,
+    compare_runs,
+    match_hits,
+    score,
+)
+from searchmark.ext.cards import BAD_COLOUR, DOUBTFUL_COLOUR, GOOD_COLOUR, LONGEST_TEXT, NEUTRAL_COLOUR, Estimate, bars, card
+from searchmark.reports.page.pictures import Whisker
+from searchmark.scoring.decisions import RuleOutcome
 from tests.reports.samples import HOSTILE, WATCHED_SUITE, comparison_of, report_of, watched_run
 
 BIDI = "\u202e"
@@ -29,14 +42,14 @@ def records(name: str = "bm25", text: str = "find it") -> dict[str, object]:
     suite = Suite.from_cases(name, cases, description=text)
     answers = [Answer(case.id, "ok", (Hit(text, 1, 1.0),)) for case in cases]
     runs = [Run.from_answers(RunLabel(label), answers) for label in (name, f"{name}2")]
-    scores = [score(judge(suite, run), ["RR", "P@5"]) for run in runs]
+    scores = [score(match_hits(suite, run), ["RR", "P@5"]) for run in runs]
     gate = check_gate(Evidence.of(scores[0]), [searchmark.parse_threshold("RR=1.1")])
     return {
         "suite": suite,
         "run": runs[0],
         "scores": scores[0],
         "comparison": compare(scores),
-        "decision": Decision(name, name, "RR", text, text, (text,), (text,), (Reading(text, text, "no", text, 0.1),)),
+        "decision": Decision(name, name, "RR", text, text, (text,), (text,), (RuleOutcome(text, text, "no", text, 0.1),)),
         "gate": gate,
         "report": compare_runs(suite, runs),
     }
@@ -106,7 +119,7 @@ def luminance(colour: str) -> float:
     return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
 
 
-@pytest.mark.parametrize("colour", [GOOD, BAD, DOUBTFUL, NEUTRAL])
+@pytest.mark.parametrize("colour", [GOOD_COLOUR, BAD_COLOUR, DOUBTFUL_COLOUR, NEUTRAL_COLOUR])
 def test_the_edge_is_seen_on_light_and_on_dark_pages(colour: str) -> None:
     """WCAG 2.2 asks for a contrast of 3 where colour is no text; #111 is what dark notebooks have."""
     assert (luminance("#ffffff") + 0.05) / (luminance(colour) + 0.05) >= 3
@@ -130,15 +143,15 @@ class TestWhatCardsSay:
     def test_scores_say_every_mean_with_its_interval(self) -> None:
         cases = [Case(f"c{n}", "q", (Judgment(f"a{n}"),)) for n in range(12)]
         run = Run.from_scores({f"c{n}": {f"a{n}": 1.0} if n % 2 else {"b": 1.0} for n in range(12)})
-        scores = score(judge(Suite.from_cases("s", cases), run), ["RR"])
+        scores = score(match_hits(Suite.from_cases("s", cases), run), ["RR"])
         summary = scores.summaries()["RR"]
         assert f"RR 0.5000 {summary.low:.4f} to {summary.high:.4f} 12 0" in read(scores)
         assert card(scores).count("<circle") == 1
 
     def test_a_result_that_cannot_be_trusted_says_so_first(self) -> None:
-        scores = score(judge(WATCHED_SUITE, watched_run(list(WATCHED_SUITE.table.ids))), ["RR"])
+        scores = score(match_hits(WATCHED_SUITE, watched_run(list(WATCHED_SUITE.table.ids))), ["RR"])
         assert "12 cases untrusted: 3 of 12 cases ended in an error" in read(scores)
-        assert DOUBTFUL in card(scores)
+        assert DOUBTFUL_COLOUR in card(scores)
 
     @pytest.mark.parametrize(
         ("before", "after", "words"),
@@ -154,7 +167,7 @@ class TestWhatCardsSay:
             Run.from_scores({f"c{n}": {f"{hit}{n}": 1.0} for n in range(20)}, agent)
             for agent, hit in (("before", before), ("after", after))
         ]
-        scores = [score(judge(suite, run), ["RR"]) for run in runs]
+        scores = [score(match_hits(suite, run), ["RR"]) for run in runs]
         assert words in read(compare(scores))
         assert words in read(compare_runs(suite, runs, ["RR"]))
 
@@ -186,23 +199,23 @@ class TestWhatCardsSay:
 class TestBars:
     def test_share_one_scale_from_0_to_1(self) -> None:
         first, second = bars([Estimate(0.5, 0.25, 1.0, ""), Estimate(0.0, None, None, "")])
-        assert (first.dot, first.ends, first.zero) == ("60.0", ("30.0", "120.0"), None)
-        assert (second.dot, second.ends) == ("0.0", None)
+        assert (first.mark, first.zero) == (Whisker(50.0, 26.0, 98.0), None)
+        assert second.mark == Whisker(2.0)
 
     def test_of_differences_have_0_in_the_middle(self) -> None:
         (bar,) = bars([Estimate(0.1, -0.1, 0.2, "")], signed=True)
-        assert (bar.dot, bar.ends, bar.zero) == ("90.0", ("30.0", "120.0"), "60.0")
+        assert (bar.mark, bar.zero) == (Whisker(74.0, 26.0, 98.0), 50.0)
 
     def test_of_nothing_draw_nothing(self) -> None:
         (bar,) = bars([Estimate(None, None, None, "–")], signed=True)
-        assert (bar.dot, bar.ends) == (None, None)
+        assert bar.mark is None
 
 
 def test_a_card_comes_without_anything_of_reports_being_imported_before() -> None:
     """As in a notebook that has only made a suite."""
     code = (
         "import json, sys, searchmark; suite = searchmark.Suite.from_grades({'q': {'a': 1}}); "
-        "before = 'searchmark.reports' in sys.modules; print(json.dumps([before, suite._repr_html_()]))"
+        "before = 'searchmark.reports.render' in sys.modules; print(json.dumps([before, suite._repr_html_()]))"
     )
     before, html = json.loads(subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout)
     assert not before

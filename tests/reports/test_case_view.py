@@ -4,13 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from searchmark import Answer, Case, Hit, Judgment, Run, Suite
-from searchmark.corpora.corpus import Survey
-from searchmark.errors import UsageError
-from searchmark.experiments import score_runs
-from searchmark.judging.answer_ranks import answer_ranks
-from searchmark.judging.existence import Existing
-from searchmark.reports.case_view import list_cases, view_case
+from searchmark import Answer, Case, Hit, Judgment, Run, Suite, UsageError, score_runs
+from searchmark.formats.corpora.corpus import Survey
+from searchmark.judgments.cases import answer_ranks, list_cases, view_case
+from searchmark.scoring.targets import ExistingIds
 
 CASES = [
     Case("ids", "q", (Judgment("a", grade=2), Judgment("b", grade=0), Judgment("nowhere"))),
@@ -38,10 +35,10 @@ def suite() -> Suite:
 @pytest.mark.parametrize("hits", [HITS, HITS[:6], HITS[::-1]], ids=["all", "without lines", "backwards"])
 def test_ranks_and_duplicates_are_those_of_the_judge(suite: Suite, hits: list[str], corpus: Survey | None) -> None:
     (scores,) = score_runs(suite, [run_of(*hits)], ["RR"], corpus=corpus)
-    judged, matches = scores.judged, scores.judged.matches
+    judged, matches = scores.matched, scores.matched.matches
     for row, case in enumerate(CASES):
         answer = judged.run.index[case.id]
-        ranks = answer_ranks(judged, row, answer, None if corpus is None else Existing(corpus.ids))
+        ranks = answer_ranks(judged, row, answer, None if corpus is None else ExistingIds(corpus.ids))
         assert len([rank for rank in ranks if rank is not None]) == matches.returned[row], case.id
         by_row = dict(zip(judged.run.rows_of(answer).tolist(), ranks, strict=True))
         of_case = matches.case == row

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from searchmark.reports import comparison_layout, layout
-from searchmark.reports.advice_layout import failed_table, target_table
-from searchmark.reports.cells import (
+from searchmark.reports import comparison_tables, run_tables
+from searchmark.reports.comparison_tables import failed_table, target_table
+from searchmark.reports.table import (
     Bytes,
     Cell,
     Count,
@@ -20,7 +20,7 @@ from searchmark.reports.cells import (
     SegmentMean,
     Table,
     Text,
-    Verdict,
+    VerdictCell,
     WinsTiesLosses,
 )
 from tests.reports.samples import comparison_of, report_of
@@ -59,7 +59,7 @@ from tests.reports.samples import comparison_of, report_of
         (WinsTiesLosses(5, 3, 2), "5/3/2", 3),
         (MedianAndTail(1.5, 20.0), "1.5 / 20 ms", 1.5),
         (MedianAndTail(None, None), "–", None),
-        (Verdict("IMPROVED"), "IMPROVED", "IMPROVED"),
+        (VerdictCell("IMPROVED"), "IMPROVED", "IMPROVED"),
         (Text("a b"), "a b", "a b"),
     ],
 )
@@ -71,10 +71,10 @@ def every_table() -> list[Table]:
     one, several = report_of(), comparison_of()
     (agent,), (pair,) = one.agents.values(), several.pairs
     gated = [target_table(report_of(minimum=0.4)), failed_table(one, "agent")]
-    tables = [layout.measure_table(agent), *layout.segment_tables(agent), layout.worst_table(agent), *gated]
-    watched = [layout.latency_table(each) for each in several.agents.values()]
-    side_by_side = [comparison_layout.standing_table(several), comparison_layout.speed_table(several)]
-    compared = [*side_by_side, comparison_layout.verdict_table(several), comparison_layout.pair_table(pair)]
+    tables = [run_tables.measure_table(agent), *run_tables.segment_tables(agent), run_tables.worst_table(agent), *gated]
+    watched = [run_tables.latency_table(each) for each in several.agents.values()]
+    side_by_side = [comparison_tables.standing_table(several), comparison_tables.speed_table(several)]
+    compared = [*side_by_side, comparison_tables.verdict_table(several), comparison_tables.pair_table(pair)]
     return [*tables, *watched, *compared]
 
 

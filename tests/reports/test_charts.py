@@ -4,23 +4,26 @@ from __future__ import annotations
 
 import subprocess
 import sys
+import zlib
 from dataclasses import replace
 from pathlib import Path
 from xml.etree import ElementTree as ET
 
 import pytest
-from matplotlib import rcParams
-from matplotlib.figure import Figure
+import resvg_py
 
-from searchmark import UsageError, read_report, write_charts
-from searchmark.reports import write_report
-from searchmark.reports.charts import CHARTS, Chart, charts_beside, with_charts
-from searchmark.reports.charts.picture import style_of
-from searchmark.reports.report import AgentSummary, Report
+from searchmark import Chart, Report, UsageError, read_report, write_charts
+from searchmark.ext import charts
+from searchmark.ext.charts import CHARTS, ChartPicture, insert_charts, write_charts_beside
+from searchmark.reports.page.pictures import COLOURS, HATCHES, SHAPES, Box, Dot, Group, Mark
+from searchmark.reports.render import write_report
+from searchmark.reports.report import AgentSummary
+from searchmark.reports.sweep import MeanValue, Sweep, SweepRow, SweepSuite, write_sweep
+from searchmark.scoring.costs import Latency
 from tests.reports.chart_reports import agent, latency, point, report, summary, trend
 from tests.reports.samples import HOSTILE, comparison_of, report_of
 
-pytestmark = pytest.mark.slow  # drawing takes a second or two each
+pytestmark = pytest.mark.slow  # drawing takes a second each
 
 EVIL = HOSTILE + r" $\frac{1}{0}$ \input{/etc/passwd} </text></svg> ￾"
 SVG = "{http://www.w3.org/2000/svg}"
@@ -35,12 +38,16 @@ def full_report(name: str = "bm25", category: str = "typo", suite: str = "demo")
     return replace(report(**agents), suite=replace(report().suite, name=suite), trends=(trend(name),))
 
 
-def picture_of(name: str, made: Report) -> Figure:
+def picture_of(name: str, made: Report) -> ChartPicture:
     picture = CHARTS[name](made)
     assert picture is not None
-    figure = Figure()
-    picture.draw(figure)
-    return figure
+    return picture
+
+
+def marks_of(picture: ChartPicture) -> list[Mark]:
+    """All marks of the first plane, out of their groups."""
+    marks = picture.panels[0].marks
+    return [each for mark in marks for each in (mark.marks if isinstance(mark, Group) else [mark])]
 
 
 def texts_of(path: Path) -> list[str]:
@@ -101,9 +108,10 @@ def test_a_report_read_from_a_file_has_the_same_charts(tmp_path: Path) -> None:
 
 
 def test_bars_are_as_high_as_the_cases_in_each_bin_are_many() -> None:
-    axes = picture_of("f1_distribution", full_report()).axes
+    picture = picture_of("f1_distribution", full_report())
 
-    assert [bar.get_height() for bar in axes[0].patches] == [1, 0, 0, 2, 0, 0, 0, 0, 0, 0]  # type: ignore[attr-defined]  # a rectangle
+    assert [each.height for each in marks_of(picture) if isinstance(each, Box) and each.kind == "bar"] == [50, 0, 0, 100] + [0] * 6
+    assert [tick.text for tick in picture.panels[0].y_ticks] == ["0", "2"]
 
 
 def test_units_n_and_intervals_are_in_the_labels(tmp_path: Path) -> None:
@@ -140,55 +148,94 @@ def test_the_finding_is_said_in_words(tmp_path: Path) -> None:
     ],
 )
 def test_the_title_says_which_measure_is_distributed(measures: tuple[str, ...], title: str) -> None:
-    picture = CHARTS["f1_distribution"](report(a=agent({name: [0.5] for name in measures})))
+    picture = picture_of("f1_distribution", report(a=agent({name: [0.5] for name in measures})))
 
-    assert picture is not None
     assert picture.title == title
 
 
 def test_a_report_without_categories_is_split_by_what_it_has() -> None:
     segments = {"tag": {"slow": {"RR": summary(0.5)}}}
-    picture = CHARTS["category_bars"](report(a=replace(point(0.5, None, measure="RR"), segments=segments)))
+    picture = picture_of("category_bars", report(a=replace(point(0.5, None, measure="RR"), segments=segments)))
 
-    assert picture is not None
     assert picture.title == "RR by tag"
 
 
 def test_of_many_categories_those_with_most_cases_are_drawn() -> None:
     segments = {"category": {f"c{n}": {"RR": summary(0.5, n + 1)} for n in range(30)}}
     made = report(a=replace(point(0.5, None, measure="RR"), segments=segments))
-    labels = [label.get_text() for label in picture_of("category_bars", made).axes[0].get_yticklabels()]
+    labels = [tick.text for tick in picture_of("category_bars", made).panels[0].y_ticks]
 
     assert (len(labels), labels[0], labels[-1]) == (20, "c29  (n = 30)", "c10  (n = 11)")
 
 
 def test_of_many_runs_the_first_are_drawn_and_the_title_says_so() -> None:
-    picture = CHARTS["f1_distribution"](report(**{f"r{n}": agent({"F1": [0.5]}) for n in range(20)}))
+    picture = picture_of("f1_distribution", report(**{f"r{n}": agent({"F1": [0.5]}) for n in range(20)}))
 
-    assert picture is not None
+    assert len(picture.panels) == 12
     assert picture.title == "Distribution of F1 (the first 12 of 20 runs)"
     assert picture.alt.endswith("; and 14 more.")
 
 
 def test_runs_are_told_apart_without_colour() -> None:
-    styles = [style_of(row) for row in range(24)]
+    assert len({(COLOURS[row % len(COLOURS)], HATCHES[row % len(HATCHES)]) for row in range(24)}) == 24
+    assert len(set(HATCHES)) == 7
+    assert len(set(SHAPES)) == len(set(COLOURS)) == 8
 
-    assert len({(style.colour, style.hatch) for style in styles}) == 24
-    assert len({style.hatch for style in styles[:7]}) == 7
-    assert len({style.marker for style in styles[:8]}) == 8
+
+def test_every_run_is_drawn_in_its_own_colour_hatch_and_shape(tmp_path: Path) -> None:
+    charts = {chart.name: chart.files[0].read_text() for chart in write_charts(full_report(), tmp_path, ["svg"])}
+
+    assert all(f'<path fill="{COLOURS[1]}"' in charts[name] for name in ["accuracy_vs_latency"])
+    assert SHAPES[1] in charts["accuracy_vs_latency"]
+    assert charts["category_bars"].count('fill="url(#hatch-1)"') == charts["category_bars"].count(f'fill="{COLOURS[1]}"') == 3
 
 
 def test_whoever_is_beaten_in_both_is_hollow() -> None:
-    axes = picture_of("accuracy_vs_latency", report(good=point(0.9, 1.0), bad=point(0.5, 2.0))).axes[0]
-    fills = [str(line.get_markerfacecolor()) for line in axes.lines if line.get_marker() in "os"]
+    picture = picture_of("accuracy_vs_latency", report(good=point(0.9, 1.0), bad=point(0.5, 2.0)))
 
-    assert fills == [style_of(0).colour, "white"]
+    assert [(each.kind, each.run) for each in marks_of(picture) if isinstance(each, Dot)] == [("dot", 0), ("ring", 1)]
 
 
 def test_a_run_whose_name_begins_with_an_underscore_is_in_the_legend(tmp_path: Path) -> None:
     charts = {chart.name: chart for chart in write_charts(full_report("_private"), tmp_path)}
 
-    assert " _private" in texts_of(charts["category_bars"].files[0])
+    assert "_private" in texts_of(charts["category_bars"].files[0])
+
+
+def test_what_a_picture_shows_is_said_inside_of_it(tmp_path: Path) -> None:
+    for chart in write_charts(full_report(), tmp_path):
+        svg, png = chart.files
+        tree = ET.parse(svg).getroot()  # noqa: S314  # ours
+        assert tree.findtext(f"{SVG}title") == f"{chart.title}: demo"
+        assert tree.findtext(f"{SVG}desc") == chart.alt
+        assert f"Title\0\0\0\0\0{chart.title}: demo".encode() in png.read_bytes()
+        assert f"Description\0\0\0\0\0{chart.alt}".encode() in png.read_bytes()
+
+
+def test_a_png_is_whole(tmp_path: Path) -> None:
+    """Every chunk has its checksum, and the last one is the end of the picture."""
+    content = write_charts(full_report(), tmp_path)[0].files[1].read_bytes()
+    kinds, at = [], 8
+    while at < len(content):
+        size = int.from_bytes(content[at : at + 4], "big")
+        kinds.append(content[at + 4 : at + 8])
+        assert zlib.crc32(content[at + 4 : at + 8 + size]) == int.from_bytes(content[at + 8 + size : at + 12 + size], "big")
+        at += size + 12
+
+    assert (kinds[:3], kinds[-1], at) == ([b"IHDR", b"iTXt", b"iTXt"], b"IEND", len(content))
+
+
+def test_a_chart_has_letters_also_on_a_machine_without_fonts(tmp_path: Path) -> None:
+    """The font that comes along is asked for first, so that the same pixels come from it alone."""
+    svg, png = write_charts(full_report(), tmp_path)[0].files
+    font = Path(charts.__file__).with_name("SearchmarkSans.ttf")
+    bare, without = (
+        bytes(resvg_py.svg_to_bytes(svg_string=svg.read_text(), zoom=2, skip_system_fonts=True, font_files=fonts))
+        for fonts in ([str(font)], [])
+    )
+
+    assert bare[33:] in png.read_bytes()
+    assert without != bare
 
 
 @pytest.mark.parametrize("times", [(0.0, 0.0), (0.0, 1e9), (3.0, 3.0)])
@@ -249,36 +296,19 @@ def test_a_secret_of_the_environment_is_in_no_chart(tmp_path: Path, monkeypatch:
     assert not [chart for chart in charts if "s3cr3t" in chart.alt + chart.title]
 
 
-def test_drawing_leaves_the_settings_of_others_alone(tmp_path: Path) -> None:
-    before = dict(rcParams)
-    write_charts(comparison_of(), tmp_path, ["svg"])
-
-    assert dict(rcParams) == before
-
-
-def test_the_settings_of_others_change_no_chart(tmp_path: Path) -> None:
-    """A file of settings may turn on LaTeX, and change every colour."""
-    (tmp_path / "matplotlibrc").write_text("text.usetex: True\naxes.facecolor: red\nfont.size: 30\n")
+def test_resvg_is_loaded_when_a_png_is_made_and_not_before(tmp_path: Path) -> None:
     write_report(comparison_of(), tmp_path / "report.json")
-    code = "import sys, searchmark; searchmark.write_charts(searchmark.read_report('report.json'), 'theirs'); print(*sys.modules)"
-    done = subprocess.run(
-        [sys.executable, "-c", code], cwd=tmp_path, env={"MPLCONFIGDIR": str(tmp_path)}, capture_output=True, text=True, check=True
+    code = (
+        "import sys, searchmark; searchmark.write_charts(searchmark.read_report('report.json'), 'charts', ['svg']); "
+        "print('resvg_py' in sys.modules)"
     )
-    ours = write_charts(comparison_of(), tmp_path / "ours")
+    done = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, check=True)
 
-    assert "matplotlib.pyplot" not in done.stdout.split()
-    assert all(file.read_bytes() == (tmp_path / "theirs" / file.name).read_bytes() for chart in ours for file in chart.files)
-
-
-def test_matplotlib_is_loaded_when_a_chart_is_drawn_and_not_before() -> None:
-    code = "import sys, searchmark.reports.charts; print('matplotlib' in sys.modules)"
-    assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "False\n"
+    assert done.stdout == "False\n"
 
 
-WITHOUT_MATPLOTLIB = (
-    "import sys; sys.modules['matplotlib'] = None; from searchmark.cli.main import main; sys.exit(main(sys.argv[1:]))"
-)
-SENTENCE = "no charts: matplotlib is not installed; install the extra: pip install 'searchmark[charts]'"
+WITHOUT_RESVG = "import sys; sys.modules['resvg_py'] = None; from searchmark.cli.main import main; sys.exit(main(sys.argv[1:]))"
+SENTENCE = "no charts: resvg is not installed; install the extra: pip install 'searchmark[charts]'"
 
 
 @pytest.fixture
@@ -293,10 +323,8 @@ def searchmark(folder: Path, *arguments: str, code: str | None = None) -> subpro
     return subprocess.run([*command, *arguments], cwd=folder, capture_output=True, text=True, check=False)
 
 
-def test_without_matplotlib_the_report_is_written_and_a_sentence_says_what_to_install(
-    tmp_path: Path, suite_and_run: list[str]
-) -> None:
-    done = searchmark(tmp_path, "evaluate", *suite_and_run, "--charts", "-o", "out.md", code=WITHOUT_MATPLOTLIB)
+def test_without_resvg_the_report_is_written_and_a_sentence_says_what_to_install(tmp_path: Path, suite_and_run: list[str]) -> None:
+    done = searchmark(tmp_path, "evaluate", *suite_and_run, "--charts", "-o", "out.md", code=WITHOUT_RESVG)
 
     assert done.returncode == 0
     assert done.stderr.splitlines()[-2:] == ["written: out.md", SENTENCE]
@@ -304,10 +332,11 @@ def test_without_matplotlib_the_report_is_written_and_a_sentence_says_what_to_in
     assert not (tmp_path / "out-charts").exists()
 
 
-def test_without_matplotlib_the_library_says_the_same(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setitem(sys.modules, "matplotlib", None)
+def test_without_resvg_the_library_says_the_same(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setitem(sys.modules, "resvg_py", None)
     with pytest.raises(UsageError, match="pip install 'searchmark\\[charts\\]'"):
         write_charts(comparison_of(), tmp_path)
+    assert len(write_charts(comparison_of(), tmp_path, ["svg"])) == 3
 
 
 def test_charts_are_written_beside_a_markdown_report_that_shows_them(tmp_path: Path, suite_and_run: list[str]) -> None:
@@ -347,12 +376,12 @@ def test_charts_without_a_report_to_show_them_are_refused_before_any_work(tmp_pa
 def test_a_folder_that_cannot_be_written_is_named(tmp_path: Path) -> None:
     (tmp_path / "out-charts").touch()
     with pytest.raises(UsageError, match=r"out-charts.* cannot be written"):
-        charts_beside(comparison_of(), tmp_path / "out.md")
+        write_charts_beside(comparison_of(), tmp_path / "out.md")
 
 
 def test_hostile_titles_are_inert_in_markdown(tmp_path: Path) -> None:
     chart = Chart("x", f"{EVIL} title", f"{EVIL} ](javascript:alert(1))", (tmp_path / "a b](x).png",))
-    text = with_charts("# report\n", [chart], tmp_path)
+    text = insert_charts("# report\n", [chart], tmp_path)
 
     assert text.count("<") == text.count(r"\<") > 0
     assert r"\]" in text
@@ -361,12 +390,47 @@ def test_hostile_titles_are_inert_in_markdown(tmp_path: Path) -> None:
 
 
 def test_a_report_without_charts_is_shown_as_it_is(tmp_path: Path) -> None:
-    assert with_charts("# report\n", [], tmp_path) == "# report\n"
+    assert insert_charts("# report\n", [], tmp_path) == "# report\n"
 
 
 def test_latencies_of_runs_that_were_not_watched_are_left_out() -> None:
     watched: AgentSummary = replace(agent({"RR": [0.5]}, warm=[3.0]), latency_ms={"warm": latency(3.0, 1)})
-    picture = CHARTS["latency_distribution"](report(a=agent({"RR": [0.5]}), b=watched))
+    picture = picture_of("latency_distribution", report(a=agent({"RR": [0.5]}), b=watched))
 
-    assert picture is not None
     assert picture.alt == "Distribution of the warm latency. b: p50 3 ms, p95 9 ms, n = 1 search."
+
+
+@pytest.mark.parametrize("suffix", ["svg", "png"])
+def test_a_sweep_is_drawn_with_its_settings_by_number(suffix: str, tmp_path: Path) -> None:
+    times = [Latency(ms, ms, ms, ms, 5, 0) for ms in (2.0, 9.0)]
+    rows = (
+        SweepRow(
+            "half <b>",
+            {},
+            measures={"RR": MeanValue(0.5, 0.4, 0.6, 5)},
+            ann_k=10,
+            ann_recall=0.8,
+            cold_ms=times[0],
+            on_frontier=True,
+        ),
+        SweepRow(
+            "whole",
+            {},
+            True,
+            measures={"RR": MeanValue(0.7, 0.6, 0.8, 5)},
+            ann_k=10,
+            ann_recall=1.0,
+            cold_ms=times[1],
+            on_frontier=True,
+        ),
+    )
+    sweep = Sweep(SweepSuite("s", 5, None), "semantic", {}, "RR", 0.01, 10, "end to end, cold", 0, rows, None, "none is as good")
+    write_sweep(sweep, str(tmp_path / f"sweep.{suffix}"))
+    content = (tmp_path / f"sweep.{suffix}").read_bytes()
+
+    if suffix == "png":
+        assert content.startswith(b"\x89PNG")
+        return
+    said = texts_of(tmp_path / "sweep.svg")
+    assert {"Sweep of semantic: s", "1: half <b>", "2: whole", "1", "2 baseline", "RR   (up is better)"} <= set(said)
+    assert "recall@10 of neighbours   (up is better)" in said

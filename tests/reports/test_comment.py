@@ -7,10 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from searchmark import render
-from searchmark.options.gate_options import GateOptions, Pin
-from searchmark.reports import format_of
-from searchmark.reports.comment import LONGEST, MARK
+from searchmark import GateSettings, Pin, render
+from searchmark.reports.ci import LONGEST, MARK
+from searchmark.reports.render import format_of
 from tests.reports.samples import HOSTILE, comparison_of, report_of
 from tests.reports.test_junit import gated
 
@@ -18,24 +17,24 @@ from tests.reports.test_junit import gated
 @pytest.mark.parametrize(
     ("gates", "line"),
     [
-        (GateOptions(thresholds={"RR": 0.5}), "## ✅ Search quality: the gate passed"),
-        (GateOptions(thresholds={"RR": 0.99}), "## ❌ Search quality: the gate failed"),
-        (GateOptions(thresholds={"Tau": 0.5}), "## ⚠️ Search quality: untrusted, so nothing is known"),
-        (GateOptions(), "## ℹ️ Search quality: measured, and no gate checks it"),
+        (GateSettings(thresholds={"RR": 0.5}), "## ✅ Search quality: the gate passed"),
+        (GateSettings(thresholds={"RR": 0.99}), "## ❌ Search quality: the gate failed"),
+        (GateSettings(thresholds={"Tau": 0.5}), "## ⚠️ Search quality: untrusted, so nothing is known"),
+        (GateSettings(), "## ℹ️ Search quality: measured, and no gate checks it"),
     ],
 )
-def test_the_verdict_is_the_first_line(gates: GateOptions, line: str) -> None:
+def test_the_verdict_is_the_first_line(gates: GateSettings, line: str) -> None:
     assert render(gated(gates), "comment").splitlines()[0] == line
 
 
 def test_rules_are_a_table_with_those_that_are_not_met_first() -> None:
-    lines = render(gated(GateOptions(thresholds={"Success@10": 0.5, "RR": 0.99})), "comment").splitlines()
+    lines = render(gated(GateSettings(thresholds={"Success@10": 0.5, "RR": 0.99})), "comment").splitlines()
     start = lines.index("| rule | expected | actual | verdict |")
     assert lines[start + 2 : start + 4] == ["| RR | \\>= 0.99 | 0.9333 | failed |", "| Success@10 | \\>= 0.5 | 0.9333 | passed |"]
 
 
 def test_causing_cases_are_folded_away_and_the_next_command_is_code() -> None:
-    text = render(replace(gated(GateOptions(thresholds={"RR": 0.99})), next_step="searchmark evaluate `x` ```"), "comment")
+    text = render(replace(gated(GateSettings(thresholds={"RR": 0.99})), next_step="searchmark evaluate `x` ```"), "comment")
     details = text[text.index("<details>") : text.index("</details>")]
     assert "- c1 'query 1': expected a, b; got x" in details
     assert "````````sh\nsearchmark evaluate `x` ```\n````````\n" in text
@@ -44,7 +43,7 @@ def test_causing_cases_are_folded_away_and_the_next_command_is_code() -> None:
 
 def test_it_is_never_longer_than_github_takes() -> None:
     pins = tuple(Pin("c1", must_contain="@|_*" * 200 + str(n)) for n in range(400))
-    text = render(replace(gated(GateOptions(pins=pins)), next_step="`" * 5000), "comment")
+    text = render(replace(gated(GateSettings(pins=pins)), next_step="`" * 5000), "comment")
     assert len(text) <= LONGEST
     assert text.splitlines()[0].startswith("## ❌")
     assert " more lines are in the report." in text

@@ -9,11 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from searchmark import Answer, Case, Hit, Judgment, Run, Suite, build_report, judge, score
-from searchmark.records import AnswerDetails
-from searchmark.reports import read_report, write_report
-from searchmark.reports.case_columns import CaseColumns
-from searchmark.reports.distributions import Histogram, histogram
+from searchmark import Answer, AnswerDetails, Case, Hit, Judgment, Run, Suite, build_report, match_hits, read_report, score
+from searchmark.reports.cases import CaseColumns
+from searchmark.reports.chart_data import Histogram, histogram
+from searchmark.reports.render import write_report
 from tests.reports.chart_reports import agent, report
 from tests.reports.samples import comparison_of, report_of
 
@@ -109,7 +108,7 @@ def test_a_run_that_was_not_watched_has_no_latencies() -> None:
 def test_a_case_that_was_never_searched_has_no_time() -> None:
     suite = Suite.from_cases("s", [Case("c1", judgments=(Judgment("a"),)), Case("c2", judgments=(Judgment("a"),))])
     run = Run.from_answers("x", [Answer("c2", "ok", (Hit("a", 1),), AnswerDetails((3.0,), (1.0, 2.0, 4.0)))])
-    (found,) = histogram(build_report(score(judge(suite, run))), "warm")
+    (found,) = histogram(build_report(score(match_hits(suite, run))), "warm")
 
     assert (found.total, found.undefined) == (3, 1)
 

@@ -6,21 +6,33 @@ from pathlib import Path
 
 import pytest
 
-from searchmark import Answer, Case, Hit, Judgment, Run, Suite, build_report, judge, read_report, score
-from searchmark.records import AnswerDetails
-from searchmark.records.suite import Defaults
-from searchmark.reports import Report, write_report
-from searchmark.reports.failed import count_failed, failed_because, failed_cases
+from searchmark import (
+    Answer,
+    AnswerDetails,
+    Case,
+    Defaults,
+    Hit,
+    Judgment,
+    Report,
+    Run,
+    Suite,
+    build_report,
+    match_hits,
+    read_report,
+    score,
+)
+from searchmark.reports.failed_cases import count_failed, failed_cases, failure_reasons
+from searchmark.reports.render import write_report
 
 
 def report_on(cases: list[Case], answers: list[Answer], measures: list[str], rel: int = 1) -> Report:
     suite = Suite.from_cases("failing", cases, defaults=Defaults(rel))
-    return build_report(score(judge(suite, Run.from_answers("agent", answers)), measures))
+    return build_report(score(match_hits(suite, Run.from_answers("agent", answers)), measures))
 
 
 def reasons(case: Case, answer: Answer, measures: list[str], rel: int = 1) -> tuple[str, ...]:
     report = report_on([case], [answer], measures, rel)
-    return failed_because(report.agents["agent"].cases[case.id], report.suite.rel)
+    return failure_reasons(report.agents["agent"].cases[case.id], report.suite.rel)
 
 
 def asked(*targets: str, **more: object) -> Case:

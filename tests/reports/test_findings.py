@@ -10,25 +10,29 @@ import pytest
 
 from searchmark import (
     Answer,
+    AnswerDetails,
     Case,
+    Defaults,
     Finding,
     Hit,
     Judgment,
+    Provenance,
     Run,
+    RunLabel,
     Suite,
     build_comparison,
     build_report,
     compare,
     evaluate_run,
-    judge,
+    match_hits,
     render,
     score,
 )
-from searchmark.audit.score_findings import DROPPED
-from searchmark.corpora.corpus import Survey
-from searchmark.findings import FINDING_KINDS, finding
-from searchmark.records import AnswerDetails, Defaults, Provenance, RunLabel, TrustEvent
-from searchmark.records.provenance import TRUST_KINDS
+from searchmark.audit.check import all_kinds
+from searchmark.audit.runs import DROPPED
+from searchmark.formats.corpora.corpus import Survey
+from searchmark.records.finding import finding
+from searchmark.records.provenance import TRUST_KINDS, TrustEvent
 from tests.reports.samples import WATCHED_SUITE, watched_run
 
 PAGE = Path(__file__).parents[2] / "docs" / "audit.md"
@@ -37,7 +41,7 @@ CASES = list(WATCHED_SUITE.table.ids)
 
 def findings_of(run: Run, suite: Suite = WATCHED_SUITE, measures: tuple[str, ...] = ("RR",)) -> dict[str, Finding]:
     """The findings of one run by their codes; of several with one code the last."""
-    return {each.code: each for each in build_report(score(judge(suite, run), measures)).audit}
+    return {each.code: each for each in build_report(score(match_hits(suite, run), measures)).audit}
 
 
 def audited(run: Run, suite: Suite, measures: tuple[str, ...] = ("RR",)) -> dict[str, Finding]:
@@ -47,7 +51,7 @@ def audited(run: Run, suite: Suite, measures: tuple[str, ...] = ("RR",)) -> dict
 
 class TestCodes:
     def test_every_code_is_in_kebab_case(self) -> None:
-        assert all(re.fullmatch(r"[a-z][a-z0-9]*(-[a-z0-9]+)*", code) for code in FINDING_KINDS)
+        assert all(re.fullmatch(r"[a-z][a-z0-9]*(-[a-z0-9]+)*", code) for code in all_kinds())
 
     def test_every_code_is_on_the_page_with_what_it_says(self) -> None:
         rows = re.findall(
@@ -55,13 +59,13 @@ class TestCodes:
             PAGE.read_text().split("\n## Codes\n")[1],
             re.MULTILINE,
         )
-        assert rows == [(kind.code, kind.severity, ", untrusted" * kind.spoils, kind.about) for kind in FINDING_KINDS.values()]
+        assert rows == [(kind.code, kind.severity, ", untrusted" * kind.spoils, kind.about) for kind in all_kinds().values()]
 
     def test_everything_that_is_dropped_has_a_code(self) -> None:
-        assert {code for code, _ in DROPPED.values()} <= FINDING_KINDS.keys()
+        assert {code for code, _ in DROPPED.values()} <= all_kinds().keys()
 
     def test_everything_that_spoils_trust_has_a_code(self) -> None:
-        assert {kind.replace("_", "-") for kind in TRUST_KINDS} <= FINDING_KINDS.keys()
+        assert {TrustEvent(kind, "it happened").code for kind in TRUST_KINDS} <= all_kinds().keys()
 
     def test_a_finding_without_a_listed_code_cannot_be_made(self) -> None:
         with pytest.raises(KeyError):
@@ -113,7 +117,7 @@ class TestCases:
         assert (said["cases-missing"].message, "empty-answers" in said) == ("cases missing from the run: 19 of 20", False)
 
     def test_the_most_frequent_failure_comes_first(self) -> None:
-        report = build_report(score(judge(WATCHED_SUITE, watched_run(CASES)), ["RR"]))
+        report = build_report(score(match_hits(WATCHED_SUITE, watched_run(CASES)), ["RR"]))
         failures = [(each.message, each.cases) for each in report.audit if each.code == "failures"]
         assert failures == [("3 cases failed in 2 ways, most often (2 cases): crash", ("c1", "c2", "c7"))]
 
@@ -125,7 +129,7 @@ class TestCases:
             details = AnswerDetails(failure=failures[min(row // 5, 1 + (row > 30))], traceback='File "a.py", line 1, in x')
             return Answer(f"c{row:02}", "not_run" if row > 30 else "error", (), details)
 
-        report = build_report(score(judge(suite, Run.from_answers("r", map(answer, range(40)))), ["RR"]))
+        report = build_report(score(match_hits(suite, Run.from_answers("r", map(answer, range(40)))), ["RR"]))
         said = {each.code: each.message for each in report.audit}
         assert said["failures"] == "31 cases failed in 27 ways, most often (5 cases): KeyError: 0"
         assert said["too-many-failures"].endswith("more than 5%; most often: KeyError: 0")
@@ -167,7 +171,7 @@ class TestCases:
         cases = [Case(case, judgments=(Judgment("a", grade=grade),)) for case, grade in grades.items()]
         suite = Suite.from_cases("s", cases, defaults=Defaults(rel=2))
         run = Run.from_answers("r", [Answer(case, "ok", (Hit("a", 1),)) for case in grades])
-        assert score(judge(suite, run), ["nDCG@10"]).values[:, 0].tolist() == [1, 1, 0]
+        assert score(match_hits(suite, run), ["nDCG@10"]).values[:, 0].tolist() == [1, 1, 0]
         assert audited(run, suite, measures)["cases-without-target"].message == message
 
     def test_cases_that_were_not_run_make_a_result_untrusted(self) -> None:
@@ -181,7 +185,7 @@ class TestCases:
         answers = [Answer(case, "not_run", details=AnswerDetails(failure=failure)) for case in CASES]
         provenance = Provenance(trust=(TrustEvent("not_started", failure),))
         run = Run.from_answers("bm25", answers, provenance=provenance)
-        report = build_report(score(judge(WATCHED_SUITE, run), ["RR"]))
+        report = build_report(score(match_hits(WATCHED_SUITE, run), ["RR"]))
         assert [each.code for each in report.audit if "no such file" in each.message] == ["not-started"]
 
 
@@ -190,7 +194,7 @@ def test_a_split_tells_of_cases_that_are_in_several_segments_or_in_none() -> Non
     fields = [{"level": n, "kind": "a"} if n else {"kind": "a"} for n in range(5)]
     cases = [Case(f"c{n}", "q", (Judgment("a"),), tags=tags[n], fields=fields[n]) for n in range(5)]
     run = Run.from_answers("agent", [Answer(case.id, "ok", (Hit("a", 1),)) for case in cases])
-    scores = score(judge(Suite.from_cases("s", cases), run), ("RR",))
+    scores = score(match_hits(Suite.from_cases("s", cases), run), ("RR",))
     expected = [
         "cases by tag: 2 of 5 in several, 1 of 5 in none of the segments",
         "cases by level: 1 of 5 in none of the segments",
@@ -201,7 +205,7 @@ def test_a_split_tells_of_cases_that_are_in_several_segments_or_in_none() -> Non
 
 def test_oddities_of_the_corpus_have_codes() -> None:
     survey = Survey(ids=frozenset({"a"}), digest="d", duplicates=2, empty=3, skipped=4)
-    report = build_report(score(judge(WATCHED_SUITE, watched_run(CASES)), ["RR"]), corpus=survey)
+    report = build_report(score(match_hits(WATCHED_SUITE, watched_run(CASES)), ["RR"]), corpus=survey)
     found = [
         (each.code, each.message)
         for each in report.audit
@@ -216,7 +220,7 @@ def test_oddities_of_the_corpus_have_codes() -> None:
 
 class TestSeveralRuns:
     def findings(self, *runs: Run) -> list[Finding]:
-        scores = [score(judge(WATCHED_SUITE, run), ["RR"]) for run in runs]
+        scores = [score(match_hits(WATCHED_SUITE, run), ["RR"]) for run in runs]
         return list(build_comparison(scores, compare(scores)).audit)
 
     def test_a_note_that_holds_for_all_runs_is_said_once(self) -> None:
@@ -245,6 +249,6 @@ class TestSeveralRuns:
 
 
 def test_text_and_markdown_print_the_message() -> None:
-    report = build_report(score(judge(WATCHED_SUITE, watched_run(CASES)), ["RR"]))
+    report = build_report(score(match_hits(WATCHED_SUITE, watched_run(CASES)), ["RR"]))
     assert "error too-many-failures: untrusted: 3 of 12 cases ended in an error or a time-out, more than 5%" in render(report)
     assert "- error: untrusted: 3 of 12 cases ended in an error or a time-out, more than 5%" in render(report, "markdown")

@@ -12,26 +12,26 @@ import pytest
 
 from searchmark import (
     Answer,
+    AnswerDetails,
     Case,
     Evidence,
+    Finding,
     Hit,
     Judgment,
+    Report,
     Run,
     Suite,
     build_comparison,
     build_report,
     check_gate,
     compare,
-    judge,
+    match_hits,
     parse_threshold,
+    read_report,
     render,
     score,
 )
-from searchmark.findings import Finding
-from searchmark.measures.words import in_words, with_words
-from searchmark.records import AnswerDetails
-from searchmark.reports import Report
-from searchmark.reports.json_file import read_report
+from searchmark.measures.catalogue import in_words, with_words
 from searchmark.reports.text import to_text
 from tests.reports.samples import WATCHED_SUITE, comparison_of, report_of, watched_run
 
@@ -60,14 +60,14 @@ def run_of(suite: Suite, name: str, wrong: int = 3) -> Run:
 
 def one(minimum: dict[str, float] | None = None) -> Report:
     suite = suite_of()
-    scores = score(judge(suite, run_of(suite, "bm25")), MEASURES)
+    scores = score(match_hits(suite, run_of(suite, "bm25")), MEASURES)
     rules = [parse_threshold(f"{name}={value}") for name, value in (minimum or {}).items()]
     return build_report(scores, ("category",), check_gate(Evidence.of(scores), rules) if rules else None)
 
 
 def several() -> Report:
     suite = suite_of(60)
-    scores = [score(judge(suite, run_of(suite, name, wrong)), MEASURES) for name, wrong in (("old", 2), ("new", 60))]
+    scores = [score(match_hits(suite, run_of(suite, name, wrong)), MEASURES) for name, wrong in (("old", 2), ("new", 60))]
     return build_comparison(scores, compare(scores, ("category",)), ("category",))
 
 
@@ -97,6 +97,7 @@ class TestWords:
 
 
 class TestNarrow:
+    @pytest.mark.slow
     @pytest.mark.parametrize("width", [60, 80, 100, 120])
     @pytest.mark.parametrize(
         "report", [one(), several(), comparison_of(), one({"RR": 0.9})], ids=["one", "several", "watched", "gate"]
@@ -137,7 +138,7 @@ class TestExpectedAnswers:
     def test_a_target_that_came_late_has_its_rank(self) -> None:
         suite = Suite.from_cases("s", [Case("c", "q", (Judgment("a"),))])
         run = Run.from_answers("r", [Answer("c", "ok", tuple(Hit(hit, rank) for rank, hit in enumerate("xyza", 1)))])
-        assert "| a (rank 4) | x, y, z |" in render(build_report(score(judge(suite, run), ["RR"])), "markdown")
+        assert "| a (rank 4) | x, y, z |" in render(build_report(score(match_hits(suite, run), ["RR"])), "markdown")
 
 
 class TestMarkdown:
@@ -168,9 +169,10 @@ class TestCsv:
     def test_the_median_of_two_searches_is_between_them(self) -> None:
         suite = Suite.from_cases("suite", [Case("c", "q", (Judgment("a"),))])
         run = Run.from_answers("agent", [Answer("c", "ok", (Hit("a", 1),), AnswerDetails((10.0,), (1.0,)))])
-        (row,) = self.rows(build_report(score(judge(suite, run), ["RR"])))
+        (row,) = self.rows(build_report(score(match_hits(suite, run), ["RR"])))
         assert (row["latency_ms"], row["cold_ms"], row["warm_ms"]) == ("5.5", "10.0", "1.0")
 
+    @pytest.mark.slow
     def test_a_report_that_was_read_back_gives_the_same_rows(self, tmp_path) -> None:
         path = tmp_path / "report.json"
         path.write_text(render(several(), "json"))
@@ -185,7 +187,7 @@ class TestCsv:
 
     def test_means_and_latencies_have_a_row_each(self) -> None:
         run = watched_run(list(WATCHED_SUITE.table.ids))
-        rows = self.rows(build_report(score(judge(WATCHED_SUITE, run), ["RR"])), "summary-csv")
+        rows = self.rows(build_report(score(match_hits(WATCHED_SUITE, run), ["RR"])), "summary-csv")
         assert [(row["measure"], row["unit"]) for row in rows] == [
             ("RR", ""), ("latency cold", "ms"), ("latency warm", "ms"), ("latency first_hit", "ms"),
         ]  # fmt: skip
@@ -205,7 +207,7 @@ class TestSummary:
 
     def test_it_says_how_much_it_leaves_out(self) -> None:
         suite = suite_of(12)
-        scores = [score(judge(suite, run_of(suite, f"run{number}", number + 2)), MEASURES) for number in range(8)]
+        scores = [score(match_hits(suite, run_of(suite, f"run{number}", number + 2)), MEASURES) for number in range(8)]
         report = build_comparison(scores, compare(scores))
         shown = render(report, "summary")
         assert len(report.pairs) == 28
@@ -237,6 +239,7 @@ class TestLatex:
 class TestJudged:
     """How much was judged is no quality: it is no verdict, whatever the difference."""
 
+    @pytest.mark.slow
     @pytest.mark.parametrize("name", ["text", "markdown", "summary", "latex", "comment"])
     def test_no_format_gives_it_a_verdict(self, name: str) -> None:
         rows = [line for line in render(several(), name).split("\n") if "Judged@10" in line]

@@ -8,8 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from searchmark.reports import read_report, write_report
-from searchmark.reports.frontier import frontier
+from searchmark import read_report
+from searchmark.reports.chart_data import frontier
+from searchmark.reports.render import write_report
 from searchmark.reports.report import AgentSummary
 from tests.reports.chart_reports import agent, point, report
 from tests.reports.samples import comparison_of

@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from searchmark.options.gate_options import GateOptions, Pin
-from searchmark.reports.github import (
+from searchmark import GateSettings, Pin
+from searchmark.reports.ci import (
     LARGEST_SUMMARY,
     MOST_ANNOTATIONS,
     Annotation,
@@ -64,14 +64,14 @@ def test_a_query_cannot_become_a_command(text: str) -> None:
 
 def test_there_are_ten_annotations_at_most_and_the_last_counts_the_rest() -> None:
     pins = tuple(Pin("c1", must_contain=str(n)) for n in range(30))
-    found = annotations_of(gated(GateOptions(pins=pins)))
+    found = annotations_of(gated(GateSettings(pins=pins)))
     assert len(found) == MOST_ANNOTATIONS
     assert {each.level for each in found[:-1]} == {"error"}
     assert found[-1] == Annotation("warning", "Searchmark", "21 more are in the summary of the step and in the report")
 
 
 def test_what_is_met_is_not_annotated() -> None:
-    assert annotations_of(gated(GateOptions(thresholds={"RR": 0.5}))) == []
+    assert annotations_of(gated(GateSettings(thresholds={"RR": 0.5}))) == []
 
 
 @pytest.mark.parametrize(
@@ -102,16 +102,17 @@ def test_a_suite_outside_of_the_workspace_has_no_line(tmp_path: Path) -> None:
 def test_the_summary_is_appended_with_the_verdict_first(tmp_path: Path) -> None:
     file = tmp_path / "summary.md"
     file.write_text("# before\n")
-    append_summary(gated(GateOptions(thresholds={"RR": 0.99})), file)
+    append_summary(gated(GateSettings(thresholds={"RR": 0.99})), file)
     assert file.read_text().startswith("# before\n## ❌ Search quality: the gate failed\n")
     assert "# shop: search quality" in file.read_text()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("before", [0, LARGEST_SUMMARY - 5000, LARGEST_SUMMARY - 10, LARGEST_SUMMARY])
 def test_a_summary_is_never_larger_than_github_shows(tmp_path: Path, before: int) -> None:
     file = tmp_path / "summary.md"
     file.write_bytes(b"x" * before)
-    report = gated(GateOptions(thresholds={"RR": 0.99}))
+    report = gated(GateSettings(thresholds={"RR": 0.99}))
     (note,) = [each for each in report_of().audit if each.severity == "error"]
     append_summary(replace(report, audit=(replace(note, message="é" * 1000),) * 1200), file)
     assert before <= file.stat().st_size <= LARGEST_SUMMARY

@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
-from searchmark import Answer, Case, Hit, Judgment, Report, Run, Suite, build_report, judge, render, score
-from searchmark.analysis.drifts import Drift, Noise
-from searchmark.analysis.trends import Trend, TrendPoint
-from searchmark.reports.history_layout import MOST, history_lines
+from searchmark import Answer, Case, Hit, Judgment, Report, Run, Suite, build_report, match_hits, render, score
+from searchmark.reports.run_tables import HISTORY_LINES, history_lines
+from searchmark.scoring.drift import Drift, Noise
+from searchmark.scoring.trends import Trend, TrendPoint
 
 NOISE = "RR of bm25 (-10.0%), P@5 of bm25 (+6.2%), R@10 of bm25 (0 to 0.45)"
 BEGINNING = datetime(2026, 11, 1, tzinfo=UTC)
@@ -17,7 +17,7 @@ BEGINNING = datetime(2026, 11, 1, tzinfo=UTC)
 
 def report_with(drifts: Sequence[Drift] = (), trends: Sequence[Trend] = ()) -> Report:
     suite = Suite.from_cases("suite", [Case("c", "q", (Judgment("a"),))])
-    report = build_report(score(judge(suite, Run.from_answers("bm25", [Answer("c", "ok", (Hit("a", 1),))])), ["RR"]))
+    report = build_report(score(match_hits(suite, Run.from_answers("bm25", [Answer("c", "ok", (Hit("a", 1),))])), ["RR"]))
     return replace(report, drifts=tuple(drifts), trends=tuple(trends))
 
 
@@ -79,7 +79,7 @@ def test_that_noise_is_not_known_is_said_once() -> None:
 def test_a_report_does_not_drown_in_its_history() -> None:
     many = [trend("RR", [0.5, 0.3], category=f"k{n}") for n in range(60)]
     found = texts(report_with([drift("P@5")], many))
-    assert len(found) == MOST + 1
+    assert len(found) == HISTORY_LINES + 1
     assert found[-1] == "trend: and 51 more (searchmark history trend shows all)"
     drifts = texts(report_with([drift(f"P@{n}") for n in range(1, 13)], many))
     assert drifts[-2:] == ["drift: and 2 more (the JSON has them)", "trend: and 60 more (searchmark history trend shows all)"]

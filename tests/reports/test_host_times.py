@@ -11,16 +11,25 @@ from typing import Any
 
 import pytest
 
-from searchmark import compare_runs, evaluate_run, load_run, read_report, render, save_run, save_suite
-from searchmark.archive.past import with_history
-from searchmark.archive.store import Archive
-from searchmark.gates.reading import rules_of
-from searchmark.options.gate_options import GateOptions, GateRule
-from searchmark.records import AgentIdentity, Run
-from searchmark.reports import Report
-from searchmark.reports.charts import CHARTS
-from searchmark.reports.distributions import histogram
-from searchmark.reports.frontier import frontier
+from searchmark import (
+    Archive,
+    GateRule,
+    GateSettings,
+    Report,
+    Run,
+    compare_runs,
+    evaluate_run,
+    load_run,
+    read_report,
+    render,
+    rules_of,
+    save_run,
+    save_suite,
+    with_history,
+)
+from searchmark.ext.charts import CHARTS
+from searchmark.records.provenance import AgentIdentity
+from searchmark.reports.chart_data import frontier, histogram
 from tests.reports.samples import HOSTILE, NOON
 from tests.support.commands import searchmark
 from tests.support.hosts import CASES, SUITE, on, on_several
@@ -31,7 +40,7 @@ FORMATS = ("text", "markdown", "html", "summary", "latex")
 
 
 def evaluated(run: Run, *rules: GateRule) -> Report:
-    return evaluate_run(SUITE, [run], ["RR"], rules=rules_of(GateOptions(rules=rules)))
+    return evaluate_run(SUITE, [run], ["RR"], rules=rules_of(GateSettings(rules=rules)))
 
 
 def compared(*runs: Run) -> Report:

@@ -19,12 +19,12 @@ import pytest
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
-from searchmark import render
-from searchmark.analysis.failure_kinds import FailureKind
-from searchmark.reports import RENDERERS, Report
-from searchmark.reports.audit_formats import audit_pieces
+from searchmark import Report, render
+from searchmark.reports.audit import audit_pieces
 from searchmark.reports.markdown import _folded
+from searchmark.reports.render import RENDERERS
 from searchmark.reports.report import SuiteSummary
+from searchmark.scoring.trust import FailureKind
 from tests.reports.audits import audit_with
 from tests.reports.hostile import ATTACKS, MEASURES, hostile_comparison, hostile_report
 

@@ -13,24 +13,28 @@ import pytest
 from searchmark import (
     Answer,
     Case,
+    FormatError,
     Hit,
     Judgment,
+    Report,
+    ReportExtras,
+    ReportSettings,
     Run,
+    RunLabel,
     Suite,
     build_comparison,
     build_report,
     compare,
-    judge,
+    join_runs,
+    match_hits,
     read_report,
     render,
     score,
 )
-from searchmark.errors import FormatError
-from searchmark.options.report_options import ReportOptions
-from searchmark.records import IndexBuild, RunLabel, TrustEvent
-from searchmark.reports import Report, write_report
-from searchmark.reports.case_records import CaseFacts
-from searchmark.runs.join import completed, joined
+from searchmark.records.merge import with_missing_cases
+from searchmark.records.provenance import IndexBuild, TrustEvent
+from searchmark.reports.cases import CaseFacts
+from searchmark.reports.render import write_report
 from tests.reports.samples import HOSTILE, WATCHED_SUITE, comparison_of, report_of, watched_run
 
 CASES = list(WATCHED_SUITE.table.ids)
@@ -111,14 +115,14 @@ class TestJson:
         lost = Run.from_answers(
             runs[1].label, [replace(answer, hits=()) for answer in runs[1].answers], provenance=runs[1].provenance
         )
-        scores = [score(judge(WATCHED_SUITE, run), ["RR"]) for run in (runs[0], lost)]
+        scores = [score(match_hits(WATCHED_SUITE, run), ["RR"]) for run in (runs[0], lost)]
         report = build_comparison(scores, compare(scores))
         write_report(report, tmp_path / "report.json")
         assert report.snapshot_effects[0].lower
         assert read_report(tmp_path / "report.json") == without_builds(report)
 
     def test_a_watched_run_is_read_back_identical_but_for_how_often_it_was_indexed(self, tmp_path: Path) -> None:
-        report = build_report(score(judge(WATCHED_SUITE, watched_run(CASES)), ["RR"]))
+        report = build_report(score(match_hits(WATCHED_SUITE, watched_run(CASES)), ["RR"]))
         write_report(report, tmp_path / "report.json")
         assert report.agents["bm25"].cases["c4"].details.cost == 0.0
         assert read_report(tmp_path / "report.json") == without_builds(report)
@@ -128,7 +132,7 @@ def unsorted_report() -> Report:
     """Answers longer than what is shown, with ranks by score and ties, in another order than the cases, and not to all of them."""
     grades = {f"q{n}": {f"d{m}": m % 5 - 1 for m in range(n)} for n in range(12)}
     scores = {f"q{n}": {f"d{m}": float(m * 7 % 9) for m in range(2 * n)} for n in (11, 7, 8, 3, 1, 0)}
-    return build_report(score(judge(Suite.from_grades(grades), Run.from_scores(scores)), ["nDCG@5", "Rprec", "RR"]))
+    return build_report(score(match_hits(Suite.from_grades(grades), Run.from_scores(scores)), ["nDCG@5", "Rprec", "RR"]))
 
 
 def as_records(report: Report) -> Report:
@@ -165,7 +169,7 @@ def without_builds(report: Report) -> Report:
 def test_infinite_values_are_text_in_json() -> None:
     suite = Suite.from_cases("s", [Case(f"c{n}", judgments=(Judgment("a", grade=999 + n),)) for n in range(2)])
     run = Run.from_answers("agent", [Answer(f"c{n}", "ok", (Hit("a", 1),)) for n in range(2)])
-    text = render(build_report(score(judge(suite, run), ["DCG(gain=exp)"])), "json")
+    text = render(build_report(score(match_hits(suite, run), ["DCG(gain=exp)"])), "json")
     json.loads(text, parse_constant=lambda token: pytest.fail(f"{token} is not JSON"))
 
 
@@ -179,7 +183,7 @@ class TestDivision:
 
     def text(self, run: Run) -> str:
         """The report without what was measured in time."""
-        text = render(build_report(score(judge(WATCHED_SUITE, completed(run, CASES)), ["RR", "nDCG@10"])), "json")
+        text = render(build_report(score(match_hits(WATCHED_SUITE, with_missing_cases(run, CASES)), ["RR", "nDCG@10"])), "json")
         data = json.loads(self.MEASURED.sub('"time or id": 0', text))
         return json.dumps({**data, "agents": {name: agent | {"latency_ms": 0} for name, agent in data["agents"].items()}})
 
@@ -192,12 +196,12 @@ class TestDivision:
     @pytest.mark.parametrize("parts", [(CASES[::2], CASES[1::2]), (CASES[5:], CASES[:5]), (CASES[8:], CASES[4:8], CASES[:4])])
     def test_joined_shards_give_the_same_report(self, parts: tuple[list[str], ...]) -> None:
         shards = [watched_run(part, minutes) for minutes, part in enumerate(parts)]
-        assert self.text(joined(shards)) == self.text(watched_run(CASES))
+        assert self.text(join_runs(shards)) == self.text(watched_run(CASES))
 
     def test_the_order_in_which_shards_went_wrong_does_not_matter(self) -> None:
         events = (TrustEvent("not_started", "no such file"), TrustEvent("corpus_changed", "shop changed"))
         shards = [watched_run(CASES[:6], trust=events[1:]), watched_run(CASES[6:], 1, trust=events[:1])]
-        assert self.text(joined(shards)) == self.text(joined(shards[::-1]))
+        assert self.text(join_runs(shards)) == self.text(join_runs(shards[::-1]))
 
 
 class TestWhatAReportKeepsOfACase:
@@ -210,24 +214,24 @@ class TestWhatAReportKeepsOfACase:
         return Run.from_answers("a", [Answer("c", "ok", tuple(Hit(f"d{n}", n) for n in range(1, 12)) + (Hit("b", 12),))])
 
     def test_the_rank_of_every_target_is_known_below_the_hits_that_are_shown(self) -> None:
-        report = build_report(score(judge(self.suite(), self.run()), ["RR"]))
+        report = build_report(score(match_hits(self.suite(), self.run()), ["RR"]))
         case = report.agents["a"].cases["c"]
         assert [(each.target, each.rank) for each in case.expected] == [("b", 12), ("x", None)]
         assert len(case.hits) == 10
 
     def test_all_hits_are_kept_on_request(self, tmp_path: Path) -> None:
-        report = build_report(score(judge(self.suite(), self.run()), ["RR"]), options=ReportOptions(hits=0))
+        report = build_report(score(match_hits(self.suite(), self.run()), ["RR"]), extras=ReportExtras(ReportSettings(hits=0)))
         write_report(report, tmp_path / "r.json")
         hits = read_report(tmp_path / "r.json").agents["a"].cases["c"].hits
         assert [hit.grade for hit in hits] == [None] * 11 + [2]
         assert render(read_report(tmp_path / "r.json"), "json") == render(report, "json")
 
     def test_a_hit_that_does_not_exist_says_so(self) -> None:
-        report = build_report(score(judge(self.suite(), self.run(), {"d1", "b", "x"}), ["RR"]))
+        report = build_report(score(match_hits(self.suite(), self.run(), {"d1", "b", "x"}), ["RR"]))
         assert [hit.missing for hit in report.agents["a"].cases["c"].hits[:2]] == [False, True]
         assert json.loads(render(report, "json"))["agents"]["a"]["cases"]["c"]["hits"][1]["missing"] is True
 
     def test_what_the_suite_says_of_a_case_is_read_back(self, tmp_path: Path) -> None:
-        report = build_report(score(judge(self.suite(), self.run()), ["RR"]))
+        report = build_report(score(match_hits(self.suite(), self.run()), ["RR"]))
         write_report(report, tmp_path / "r.json")
         assert read_report(tmp_path / "r.json").cases["c"] == CaseFacts("k", ("t",), "o")

@@ -10,18 +10,35 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from searchmark import Answer, Case, Evidence, Hit, Judgment, Run, Suite, build_report, check_gate, judge, render, score
-from searchmark.cli._output import exit_code
-from searchmark.gates.reading import rules_of
-from searchmark.options.gate_options import GateOptions, GateRule, KnownFailure, Pin
-from searchmark.records import AnswerDetails
-from searchmark.reports import Report, write_report
+from searchmark import (
+    Answer,
+    AnswerDetails,
+    Case,
+    Evidence,
+    GateRule,
+    GateSettings,
+    Hit,
+    Judgment,
+    KnownFailure,
+    Pin,
+    Report,
+    Run,
+    Suite,
+    build_report,
+    check_gate,
+    match_hits,
+    render,
+    rules_of,
+    score,
+)
+from searchmark.cli.output import exit_code
+from searchmark.reports.render import write_report
 from tests.reports.samples import HOSTILE, comparison_of, report_of
 
 SUITE = Suite.from_cases("shop", [Case(f"c{n}", f"query {n}", (Judgment("a"), Judgment("b"))) for n in range(30)])
 
 
-def gated(gates: GateOptions, missed: tuple[str, ...] = ("c1", "c2"), failed: tuple[str, ...] = ()) -> Report:
+def gated(gates: GateSettings, missed: tuple[str, ...] = ("c1", "c2"), failed: tuple[str, ...] = ()) -> Report:
     """A run that finds ``a`` for all cases but some, checked by a gate."""
     answers = [
         Answer(
@@ -29,8 +46,8 @@ def gated(gates: GateOptions, missed: tuple[str, ...] = ("c1", "c2"), failed: tu
         )
         for case in SUITE.table.ids
     ]
-    scores = score(judge(SUITE, Run.from_answers("mine", answers)), ["RR", "Success@10"])
-    return build_report(scores, (), check_gate(Evidence.of(scores), rules_of(gates)) if gates != GateOptions() else None)
+    scores = score(match_hits(SUITE, Run.from_answers("mine", answers)), ["RR", "Success@10"])
+    return build_report(scores, (), check_gate(Evidence.of(scores), rules_of(gates)) if gates != GateSettings() else None)
 
 
 DETAILS = AnswerDetails((12.5,), (1.0,))
@@ -50,27 +67,27 @@ def ends(report: Report, element: str) -> list[str]:
 
 
 def test_there_is_a_test_per_rule_and_one_per_case() -> None:
-    found = named_tests(gated(GateOptions(thresholds={"RR": 0.5}, rules=(GateRule(latency="cold.p95", at_most=50),))))
+    found = named_tests(gated(GateSettings(thresholds={"RR": 0.5}, rules=(GateRule(latency="cold.p95", at_most=50),))))
     assert [name for suite, name in found if suite == "shop.gate"] == ["RR >= 0.5", "latency cold.p95 <= 50"]
     assert [name for suite, name in found if suite == "shop.mine"] == list(SUITE.table.ids)
     assert all(len(test) == 0 for test in found.values())
 
 
 def test_a_rule_that_is_not_met_is_a_failure_with_its_cases() -> None:
-    failure = named_tests(gated(GateOptions(thresholds={"MRR": 0.99})))["shop.gate", "RR >= 0.99"].find("failure")
+    failure = named_tests(gated(GateSettings(thresholds={"MRR": 0.99})))["shop.gate", "RR >= 0.99"].find("failure")
     assert failure is not None
     assert failure.get("message") == "Expected MRR (RR) >= 0.99, but got 0.9333"
     assert (failure.text or "").splitlines()[:2] == [failure.get("message"), "c1 'query 1': expected a, b; got x"]
 
 
 def test_what_cannot_be_checked_is_an_error_and_no_failure() -> None:
-    report = gated(GateOptions(thresholds={"Tau": 0.5}, rules=(GateRule(measure="RR", against="baseline"),)))
+    report = gated(GateSettings(thresholds={"Tau": 0.5}, rules=(GateRule(measure="RR", against="baseline"),)))
     assert ends(report, "error") == ["Tau >= 0.5", "RR against baseline (no evidence of harm)"]
     assert ends(report, "failure") == []
 
 
 def test_a_case_that_failed_is_an_error_with_its_reason() -> None:
-    report = gated(GateOptions(), failed=("c3",))
+    report = gated(GateSettings(), failed=("c3",))
     error = named_tests(report)["shop.mine", "c3"].find("error")
     assert error is not None
     assert (error.get("type"), error.get("message")) == ("error", "c3 ended with error")
@@ -78,13 +95,13 @@ def test_a_case_that_failed_is_an_error_with_its_reason() -> None:
 
 
 def test_pins_fail_at_their_case() -> None:
-    report = gated(GateOptions(pins=(Pin("c1", must_be_first="a"), Pin("c4", must_be_first="a"))))
+    report = gated(GateSettings(pins=(Pin("c1", must_be_first="a"), Pin("c4", must_be_first="a"))))
     assert ends(report, "failure") == ["case c1 must be first a", "c1"]
 
 
 def test_a_lowest_value_of_each_case_fails_at_every_case_below_it_but_for_known_failures() -> None:
     low = tuple(f"c{n}" for n in range(1, 28))
-    report = gated(GateOptions(each_case={"RR": 0.5}, known_failures=("c2",)), missed=low)
+    report = gated(GateSettings(each_case={"RR": 0.5}, known_failures=("c2",)), missed=low)
     assert ends(report, "failure") == ["RR of every case >= 0.5", "c1", *low[2:]]
     failure = named_tests(report)["shop.mine", "c27"].find("failure")
     assert failure is not None
@@ -92,7 +109,7 @@ def test_a_lowest_value_of_each_case_fails_at_every_case_below_it_but_for_known_
 
 
 def test_a_known_failure_is_skipped_with_its_message_until_it_passes() -> None:
-    report = gated(GateOptions(known_failures=("c1", KnownFailure("c9"))))
+    report = gated(GateSettings(known_failures=("c1", KnownFailure("c9"))))
     assert ends(report, "skipped") == ["case c1 known failure fails", "c1"]
     skipped = named_tests(report)["shop.mine", "c1"].find("skipped")
     assert skipped is not None
@@ -101,14 +118,14 @@ def test_a_known_failure_is_skipped_with_its_message_until_it_passes() -> None:
 
 
 def test_times_are_the_latencies_of_the_cases_in_seconds() -> None:
-    root = parsed(gated(GateOptions()))
+    root = parsed(gated(GateSettings()))
     assert {test.get("time") for test in root.iter("testcase")} == {"0.012500"}
     assert root.get("time") == "0.375000"
 
 
 def test_counts_are_those_of_the_tests() -> None:
     report = gated(
-        GateOptions(thresholds={"RR": 0.99}, known_failures=("c1",), pins=(Pin("c2", must_be_first="a"),)), failed=("c5",)
+        GateSettings(thresholds={"RR": 0.99}, known_failures=("c1",), pins=(Pin("c2", must_be_first="a"),)), failed=("c5",)
     )
     root = parsed(report)
     for suite in (root, *root.iter("testsuite")):
@@ -132,12 +149,12 @@ SCHEMA = {
 REPORTS = pytest.mark.parametrize(
     "report",
     [
-        gated(GateOptions(thresholds={"RR": 0.5})),
-        gated(GateOptions(thresholds={"RR": 0.99})),
-        gated(GateOptions(thresholds={"Tau": 0.5})),
-        gated(GateOptions(), failed=tuple(f"c{n}" for n in range(9))),
-        gated(GateOptions()),
-        replace(gated(GateOptions()), agents={}),
+        gated(GateSettings(thresholds={"RR": 0.5})),
+        gated(GateSettings(thresholds={"RR": 0.99})),
+        gated(GateSettings(thresholds={"Tau": 0.5})),
+        gated(GateSettings(), failed=tuple(f"c{n}" for n in range(9))),
+        gated(GateSettings()),
+        replace(gated(GateSettings()), agents={}),
         report_of(minimum=0.1),
         comparison_of(),
     ],

@@ -13,16 +13,32 @@ from typing import Any
 import pytest
 from markupsafe import Markup
 
-from searchmark import Answer, Case, Evidence, Hit, Judgment, Run, Suite, build_report, check_gate, judge, parse_threshold, score
+from searchmark import (
+    Answer,
+    AnswerDetails,
+    Case,
+    Evidence,
+    Hit,
+    Judgment,
+    Report,
+    Run,
+    Suite,
+    build_report,
+    check_gate,
+    match_hits,
+    parse_threshold,
+    read_report,
+    render,
+    score,
+)
 from searchmark.gates.bounds import NumberRule
 from searchmark.gates.quantities import LatencyOf
-from searchmark.records import AnswerDetails
-from searchmark.reports import Report, read_report, render, write_report
-from searchmark.reports.advice_layout import target_table
-from searchmark.reports.cells import Number
-from searchmark.reports.failed import failed_because
-from searchmark.reports.measured import distributed_measure
+from searchmark.reports.comparison_tables import target_table
+from searchmark.reports.failed_cases import failure_reasons
 from searchmark.reports.page.pictures import distributions
+from searchmark.reports.render import write_report
+from searchmark.reports.report import distributed_measure
+from searchmark.reports.table import Number
 from tests.reports.pages import CALLS, FAILURE, RUNS, broken_names, shop_report, shop_suite, uneven_pair, with_past
 from tests.reports.samples import HOSTILE, comparison_of, report_of
 
@@ -85,6 +101,7 @@ def page(shop: Report) -> Page:
     return page_of(shop)
 
 
+@pytest.mark.slow
 def test_a_page_has_every_section_that_the_report_has_something_for(page: Page) -> None:
     assert page.sections == [
         "verdict", "agents", "targets", "segments", "distributions", "leakage", "history", "advice", "findings", "cases",
@@ -148,15 +165,27 @@ def test_hostile_names_categories_tags_notes_and_errors_stay_texts() -> None:
 
 
 def _attacked(hostile: str) -> Report:
-    from searchmark import Answer, Case, Hit, Judgment, Run, Suite, build_comparison, compare, judge, score
-    from searchmark.records import AnswerDetails, RunLabel
+    from searchmark import (
+        Answer,
+        AnswerDetails,
+        Case,
+        Hit,
+        Judgment,
+        Run,
+        RunLabel,
+        Suite,
+        build_comparison,
+        compare,
+        match_hits,
+        score,
+    )
 
     case = Case(hostile, hostile, (Judgment(hostile),), category=hostile, tags=(hostile, f"leak:{hostile}"), origin=hostile)
     suite = Suite.from_cases(hostile, [case])
     details = AnswerDetails((1.0,), failure=hostile, repeat_failure=hostile, unreachable=(hostile,), said={hostile: hostile})
     answers = [[Answer(hostile, "error", (), details)], [Answer(hostile, "ok", (Hit(hostile, 1, 1.0),))]]
     runs = [Run.from_answers(RunLabel(f"{hostile}{number}"), each) for number, each in enumerate(answers)]
-    scores = [score(judge(suite, run), ["RR", "nDCG@10"]) for run in runs]
+    scores = [score(match_hits(suite, run), ["RR", "nDCG@10"]) for run in runs]
     return build_comparison(scores, compare(scores, ("category", "tag")), ("category", "tag"))
 
 
@@ -197,7 +226,7 @@ def test_a_page_knows_which_cases_failed_and_why(page: Page, shop: Report) -> No
     texts, failed = page.data["texts"], page.data["answers"][1]["failed"]
     for row, case in enumerate(shop.agents["hybrid"].cases.values()):
         numbers = failed[row] if isinstance(failed, list) else failed.get(str(row))
-        assert tuple(texts[number] for number in numbers or ()) == failed_because(case, 1)
+        assert tuple(texts[number] for number in numbers or ()) == failure_reasons(case, 1)
 
 
 def test_leaky_cases_give_something_away(page: Page) -> None:
@@ -230,7 +259,7 @@ def test_targets_are_written_as_in_every_other_format() -> None:
     means = [parse_threshold(text) for text in ("nDCG@10=0.5", "RR=0.99", "R@10=0.01")]
     rules = [*means, NumberRule(LatencyOf("warm", "p95"), "at_most", 100.0)]
     suite = shop_suite(60)
-    scores = score(judge(suite, Run.from_answers("bm25", map(_timed, suite.table.ids))), ["nDCG@10", "RR", "R@10"])
+    scores = score(match_hits(suite, Run.from_answers("bm25", map(_timed, suite.table.ids))), ["nDCG@10", "RR", "R@10"])
     report = build_report(scores, gate=check_gate(Evidence.of(scores), rules))
     text = page_of(report).text
     rows = target_table(report).rows
@@ -251,7 +280,7 @@ def test_names_are_on_one_line_wherever_they_are_and_queries_keep_theirs() -> No
 
 def test_the_page_draws_the_distribution_that_the_chart_draws() -> None:
     suite = shop_suite(12)
-    scores = score(judge(suite, Run.from_answers("bm25", map(_timed, suite.table.ids))), ["nDCG@10", "F1(rel=2)@10"])
+    scores = score(match_hits(suite, Run.from_answers("bm25", map(_timed, suite.table.ids))), ["nDCG@10", "F1(rel=2)@10"])
     report = build_report(scores)
     assert distributed_measure(report) == "F1(rel=2)@10"
     assert [found.title for found in distributions(report)] == ["F1(rel=2)@10", "Latency, warm searches (ms)"]
@@ -265,7 +294,7 @@ def test_common_words_are_beside_our_names(page: Page) -> None:
 
 def test_one_case_is_not_called_cases() -> None:
     suite = shop_suite(1)
-    report = build_report(score(judge(suite, Run.from_answers("bm25", [_timed(suite.table.ids[0])])), ["RR"]))
+    report = build_report(score(match_hits(suite, Run.from_answers("bm25", [_timed(suite.table.ids[0])])), ["RR"]))
     assert "1 case · 1 run" in page_of(report).text
 
 
@@ -283,6 +312,6 @@ def test_text_that_calls_itself_markup_stays_text() -> None:
 def test_a_target_in_any_state_is_on_the_page(threshold: str) -> None:
     """Three cases have no interval; a measure may tell nothing of quality; a bound may be out of reach."""
     suite = Suite.from_cases("s", [Case(f"c{n}", "q", (Judgment("a"),)) for n in range(3)])
-    scores = score(judge(suite, Run.from_scores({f"c{n}": {"a": 1.0} for n in range(3)})), ["nDCG@10", "RR", "Judged@10"])
+    scores = score(match_hits(suite, Run.from_scores({f"c{n}": {"a": 1.0} for n in range(3)})), ["nDCG@10", "RR", "Judged@10"])
     gate = check_gate(Evidence.of(scores), [parse_threshold(threshold)])
     assert threshold.partition("=")[0] in render(build_report(scores, gate=gate), "html")

@@ -8,10 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from searchmark.archive.listing import EntrySelection
-from searchmark.archive.past import archived_trends, with_history
-from searchmark.archive.store import Archive
-from searchmark.archive.tables import trends_text
+from searchmark import Archive, with_history
+from searchmark.reports.archive import EntrySelection
+from searchmark.reports.history import archived_trends, trends_text
 from tests.reports.samples import NOON, report_of
 
 

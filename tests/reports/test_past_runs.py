@@ -10,18 +10,16 @@ from typing import Any
 import polars as pl
 import pytest
 
-from searchmark import read_report
-from searchmark.analysis.drifts import drifts_of
-from searchmark.analysis.past import Fingerprints, PastRun
-from searchmark.analysis.trends import trends_of
-from searchmark.records import AgentIdentity, Answer, Environment, Hit, Provenance, Run
-from searchmark.records.versions import Versions
-from searchmark.reports import Report, write_report
-from searchmark.reports.past_runs import answers_digest, past_runs
+from searchmark import Answer, Hit, Provenance, Report, Run, read_report
+from searchmark.config.sections import Versions
+from searchmark.records.provenance import AgentIdentity, Environment
+from searchmark.reports.build import answers_digest, past_runs, run_summary
+from searchmark.reports.render import write_report
 from searchmark.reports.report import RunSummary
-from searchmark.reports.summaries import run_summary
-from tests.analysis.histories import history, past_run
+from searchmark.scoring.drift import drifts_of
+from searchmark.scoring.trends import Fingerprints, PastRun, trends_of
 from tests.reports.samples import NOON, comparison_of, report_of
+from tests.scoring.histories import history, past_run
 
 LATER = datetime(2026, 6, 1, tzinfo=UTC)
 

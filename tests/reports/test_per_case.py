@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from searchmark import Case, Judgment, Run, Suite, judge, score
+from searchmark import Case, Judgment, Run, Suite, build_report, match_hits, read_report, score
 from searchmark.cli.main import main
-from searchmark.reports import build_report, read_report, write_report
-from searchmark.reports.per_case import to_per_case
+from searchmark.reports.csv_file import to_per_case
+from searchmark.reports.render import write_report
 
 OFFICIAL = {
     "map": "AP", "Rprec": "Rprec", "bpref": "Bpref", "recip_rank": "RR", "P_5": "P@5", "P_100": "P@100", "recall_10": "R@10",
@@ -36,7 +36,7 @@ def test_the_output_is_that_of_trec_eval_but_for_the_names(shared_data: Path, ca
 
 def report_of(measures: list[str]):
     cases = [Case("b", "query", (Judgment("x"),)), Case("a", "query", (Judgment("y"),)), Case("c\t1", "query", unanswerable=True)]
-    return build_report(score(judge(Suite.from_cases("s", cases), Run.from_scores({"b": {"x": 1.0}})), measures))
+    return build_report(score(match_hits(Suite.from_cases("s", cases), Run.from_scores({"b": {"x": 1.0}})), measures))
 
 
 def test_cases_are_in_the_order_of_their_ids_and_an_undefined_value_has_no_line() -> None:

@@ -11,14 +11,30 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from searchmark import Answer, Case, Hit, Judgment, Run, Suite, build_comparison, build_report, compare, judge, read_report, score
-from searchmark.analysis.exact_tests import binomial_tail, hypergeometric_tail
-from searchmark.records import AgentIdentity, AnswerDetails, Provenance
-from searchmark.reports import Report, without_known_secrets, write_report
-from searchmark.reports.advice import MOST_NAMED, Recommendation
-from searchmark.reports.case_arrays import CaseArrays, arrays_of
-from searchmark.reports.failed import failed, failed_because
-from searchmark.reports.recommendations import recommend
+from searchmark import (
+    Answer,
+    AnswerDetails,
+    Case,
+    Hit,
+    Judgment,
+    Provenance,
+    Report,
+    Run,
+    Suite,
+    build_comparison,
+    build_report,
+    compare,
+    match_hits,
+    read_report,
+    score,
+)
+from searchmark.records.provenance import AgentIdentity
+from searchmark.reports.advice import recommend
+from searchmark.reports.cases import CaseArrays, arrays_of
+from searchmark.reports.failed_cases import failed_marks, failure_reasons
+from searchmark.reports.render import without_known_secrets, write_report
+from searchmark.reports.report import MOST_NAMED, Recommendation
+from searchmark.scoring.statistics import binomial_tail, hypergeometric_tail
 
 MODEL = AgentIdentity("mine:Agent", {"model": "e5"})
 MEASURES = ["P@5", "RR", "nDCG@10", "R@10", "Abstain"]
@@ -43,7 +59,7 @@ def names(numbers: Iterable[int]) -> tuple[str, ...]:
 
 def report_of(cases: list[Case], answer: Callable[[str], Answer], measures: list[str] = MEASURES) -> Report:
     suite = Suite.from_cases("suite", cases)
-    return build_report(score(judge(suite, Run.from_answers("agent", [answer(case.id) for case in cases])), measures))
+    return build_report(score(match_hits(suite, Run.from_answers("agent", [answer(case.id) for case in cases])), measures))
 
 
 def failing(numbers: Iterable[int]) -> Callable[[str], Answer]:
@@ -55,7 +71,7 @@ def failing(numbers: Iterable[int]) -> Callable[[str], Answer]:
 def comparison_of(cases: list[Case], **agents: Callable[[str], Answer]) -> Report:
     suite = Suite.from_cases("suite", cases)
     runs = [Run.from_answers(name, [answer(case.id) for case in cases]) for name, answer in agents.items()]
-    scores = [score(judge(suite, run), ["P@5", "RR"]) for run in runs]
+    scores = [score(match_hits(suite, run), ["P@5", "RR"]) for run in runs]
     return build_comparison(scores, compare(scores))
 
 
@@ -199,7 +215,7 @@ class TestTargets:
         suite = Suite.from_cases("suite", [asked(n) for n in range(40)])
         answers = [gone(case) if case < "c008" else found(case) for case in suite.table.ids]
         run = Run.from_answers("agent", answers, provenance=Provenance(options={} if depth is None else {"depth": depth}))
-        report = build_report(score(judge(suite, run), MEASURES))
+        report = build_report(score(match_hits(suite, run), MEASURES))
         assert only(report, "targets-never-returned").advice == advice
         write_report(report, tmp_path / "r.json")
         assert recommend(read_report(tmp_path / "r.json")) == report.recommendations
@@ -265,7 +281,7 @@ class TestOtherAgents:
         runs = [
             Run.from_answers(name, [failing(bad[name])(case) for case in suite.table.ids], provenance=known[name]) for name in known
         ]
-        scores = [score(judge(suite, run), ["P@5", "RR"]) for run in runs]
+        scores = [score(match_hits(suite, run), ["P@5", "RR"]) for run in runs]
         advice = only(build_comparison(scores, compare(scores)), "other-agent-succeeds").advice
         assert advice.endswith("ours, which fuses, succeeds in 38 of 60.")
 
@@ -283,9 +299,9 @@ class TestOtherAgents:
         known = Provenance(agent=AgentIdentity(name))
         bad = [failing(range(20))(case) for case in suite.table.ids]
         control = Run.from_answers("control", bad, provenance=known)
-        assert codes(build_report(score(judge(suite, control), MEASURES))) == []
+        assert codes(build_report(score(match_hits(suite, control), MEASURES))) == []
         words = Run.from_answers("words", [failing(range(20, 45))(case) for case in suite.table.ids])
-        scores = [score(judge(suite, run), ["P@5", "RR"]) for run in (control, words)]
+        scores = [score(match_hits(suite, run), ["P@5", "RR"]) for run in (control, words)]
         assert codes(build_comparison(scores, compare(scores))) == []
 
     def test_that_a_better_agent_succeeds_more_often_is_no_advice(self) -> None:
@@ -296,7 +312,7 @@ class TestOtherAgents:
         suite = Suite.from_cases("suite", [asked(n) for n in range(60)])
         ranges = (range(20), range(20, 40))
         runs = [Run.from_answers("agent", [failing(bad)(case) for case in suite.table.ids]) for bad in ranges]
-        scores = [score(judge(suite, run), ["P@5", "RR"]) for run in runs]
+        scores = [score(match_hits(suite, run), ["P@5", "RR"]) for run in runs]
         assert "other-agent-succeeds" not in codes(build_comparison(scores, compare(scores)))
 
 
@@ -318,7 +334,7 @@ class TestAnswers:
         suite = Suite.from_cases("suite", [asked(n) for n in range(12)])
         hits = tuple(Hit("a" if n == 1 else f"x{n}", n, score_at(n)) for n in range(1, 11))
         run = Run.from_answers("agent", [Answer(case, "ok", hits) for case in suite.table.ids], provenance=Provenance(agent=agent))
-        return build_report(score(judge(suite, run), MEASURES))
+        return build_report(score(match_hits(suite, run), MEASURES))
 
     def test_compressed_scores_of_a_model_are_seen(self) -> None:
         advice = only(self.scored(lambda n: 0.8 - n * n / 10_000, MODEL), "scores-compressed")
@@ -428,7 +444,7 @@ VARIED_ANSWERS = [
 
 
 def varied_report(measures: list[str]) -> Report:
-    return build_report(score(judge(VARIED, Run.from_answers("agent", VARIED_ANSWERS)), measures))
+    return build_report(score(match_hits(VARIED, Run.from_answers("agent", VARIED_ANSWERS)), measures))
 
 
 EACH_WAY = [MEASURES, ["P", "P@1"], ["nDCG@10", "Success@5"], ["Judged@5", "R@10"], ["mine = 0.5*P@5 + 0.5*RR"], ["Abstain"]]
@@ -439,8 +455,8 @@ class TestArrays:
     def test_all_cases_at_once_fail_as_each_of_them_does(self, measures: list[str]) -> None:
         report = varied_report(measures)
         cases = report.agents["agent"].cases
-        one_by_one = [bool(failed_because(case, report.suite.rel)) for case in cases.values()]
-        assert failed(arrays_of(cases)).tolist() == one_by_one
+        one_by_one = [bool(failure_reasons(case, report.suite.rel)) for case in cases.values()]
+        assert failed_marks(arrays_of(cases)).tolist() == one_by_one
 
     @pytest.mark.parametrize("measures", EACH_WAY)
     def test_columns_and_records_give_the_same_arrays(self, measures: list[str]) -> None:

@@ -15,25 +15,25 @@ from hypothesis import strategies as st
 
 from searchmark import (
     Answer,
+    AnswerDetails,
     Case,
     Evidence,
     Hit,
     Judgment,
+    Report,
     Run,
     Suite,
     build_comparison,
     build_report,
     check_gate,
     compare,
-    judge,
+    match_hits,
     parse_threshold,
     render,
     score,
 )
-from searchmark.measures.words import with_words
-from searchmark.records import AnswerDetails
-from searchmark.reports import Report
-from searchmark.reports.cells import three_digits
+from searchmark.measures.catalogue import with_words
+from searchmark.records.sentences import three_digits
 from searchmark.reports.text import to_text
 
 MEASURES = ["nDCG@10", "RR", "P@5", "Abstain", "Judged@10"]
@@ -95,7 +95,7 @@ class Sample:
 def reports(draw: st.DrawFn) -> Sample:
     suite = Suite.from_cases("suite", draw(cases()))
     names = NAMES[: draw(st.integers(1, 3))]
-    scores = [score(judge(suite, draw(runs(suite, name))), MEASURES) for name in names]
+    scores = [score(match_hits(suite, draw(runs(suite, name))), MEASURES) for name in names]
     by = ("category",) if draw(st.booleans()) else ()
     if len(scores) > 1:
         return Sample(build_comparison(scores, compare(scores, by), by))
@@ -173,7 +173,8 @@ def kept(row: list[str], columns: list[int]) -> list[str]:
     return [row[column] for column in columns]
 
 
-@settings(max_examples=25, deadline=None, phases=QUICK)
+@pytest.mark.slow
+@settings(phases=QUICK)
 @given(reports())
 def test_every_table_shows_the_numbers_of_the_json(sample: Sample) -> None:
     report = sample.report
@@ -211,7 +212,7 @@ def lettered(shown: Shown, measures: int) -> list[list[str]]:
     return [row[1:] for row in shown.rows if row[0] in ("a", "b", "c") and len(row) == measures + 2]
 
 
-@settings(max_examples=25, deadline=None, phases=QUICK)
+@settings(phases=QUICK)
 @given(reports())
 def test_differences_and_segments_are_those_of_the_json(sample: Sample) -> None:
     report = sample.report
@@ -234,7 +235,8 @@ def first_words(cells: list[str]) -> list[str]:
     return [cell.split(" ")[0] for cell in cells]
 
 
-@settings(max_examples=25, deadline=None, phases=QUICK)
+@pytest.mark.slow
+@settings(phases=QUICK)
 @given(reports())
 def test_both_tables_of_values_hold_the_numbers_of_the_json_in_full(sample: Sample) -> None:
     report = sample.report
@@ -258,7 +260,7 @@ def test_both_tables_of_values_hold_the_numbers_of_the_json_in_full(sample: Samp
             assert {name: number(value) for name, value in shown.items()} == {name: latency[name] for name in shown}
 
 
-@settings(max_examples=25, deadline=None, phases=QUICK)
+@settings(phases=QUICK)
 @given(reports())
 @pytest.mark.slow
 def test_what_agents_state_is_the_same_in_every_table(sample: Sample) -> None:
@@ -273,7 +275,7 @@ def test_what_agents_state_is_the_same_in_every_table(sample: Sample) -> None:
     assert [cell for row in expected for cell in row if f">{cell}</td>" not in page] == []
 
 
-@settings(max_examples=25, deadline=None, phases=QUICK)
+@settings(phases=QUICK)
 @given(reports())
 @pytest.mark.slow
 def test_what_agents_state_is_in_full_in_both_tables_of_values(sample: Sample) -> None:
@@ -323,7 +325,8 @@ def number(cell: str) -> float | None:
     return float(cell) if cell else None
 
 
-@settings(max_examples=25, deadline=None, phases=QUICK)
+@pytest.mark.slow
+@settings(phases=QUICK)
 @given(reports())
 def test_targets_say_the_same_in_markdown_and_in_the_summary(sample: Sample) -> None:
     report = sample.report

@@ -13,16 +13,16 @@ from searchmark import (
     Judgment,
     Run,
     Suite,
+    UsageError,
     build_comparison,
     build_report,
     compare,
-    judge,
+    match_hits,
     render,
     score,
 )
-from searchmark.errors import UsageError
-from searchmark.reports import RENDERERS, suffixes, write_report
 from searchmark.reports.quoting import markdown_text, visible
+from searchmark.reports.render import RENDERERS, suffixes, write_report
 from searchmark.reports.text import to_text
 from tests.reports.samples import HOSTILE, WATCHED_SUITE, comparison_of, report_of, watched_run
 
@@ -113,7 +113,7 @@ class TestUnits:
 
     def test_times_and_sizes_of_one_run(self) -> None:
         run = watched_run(list(WATCHED_SUITE.table.ids))
-        text = render(build_report(score(judge(WATCHED_SUITE, run), ["RR"])))
+        text = render(build_report(score(match_hits(WATCHED_SUITE, run), ["RR"])))
         assert "index: 0.5 s, 1 full build, 12 incremental updates, 4.1 KB large, peak memory 1 MB, worker start 0.25 s" in text
         assert "2 ms" in text
 
@@ -129,7 +129,7 @@ class TestUnits:
             Run.from_answers(name, [Answer(f"c{n}", "ok", (Hit(f"{hit}{n}", 1),)) for n in range(100)])
             for name, hit in (("old", "x"), ("new", "a"))
         ]
-        scores = [score(judge(suite, run), ["RR"]) for run in runs]
+        scores = [score(match_hits(suite, run), ["RR"]) for run in runs]
         text = render(build_comparison(scores, compare(scores)))
         assert "< 0.0001" in text
         assert "0.0000 " not in text.split("RR: IMPROVED")[0].split("p (Holm)")[1]
@@ -138,13 +138,13 @@ class TestUnits:
 def test_cases_that_all_score_zero_are_all_bad() -> None:
     suite = Suite.from_cases("s", [Case(f"c{n}", judgments=(Judgment("a"),)) for n in range(2)])
     run = Run.from_answers("agent", [Answer(f"c{n}", "ok", (Hit("x", 1),)) for n in range(2)])
-    assert build_report(score(judge(suite, run), ["RR"])).agents["agent"].worst == ("c0", "c1")
+    assert build_report(score(match_hits(suite, run), ["RR"])).agents["agent"].worst == ("c0", "c1")
 
 
 def test_the_worst_cases_come_first_and_perfect_ones_never() -> None:
     suite = Suite.from_cases("s", [Case(f"c{n}", judgments=(Judgment("a"),)) for n in range(4)])
     answers = [Answer(f"c{n}", "ok", tuple(Hit(h, r) for r, h in enumerate([*"xyz"][:n] + ["a"], 1))) for n in range(4)]
-    report = build_report(score(judge(suite, Run.from_answers("agent", answers)), ["RR"]))
+    report = build_report(score(match_hits(suite, Run.from_answers("agent", answers)), ["RR"]))
     assert report.agents["agent"].worst == ("c3", "c2", "c1")
 
 

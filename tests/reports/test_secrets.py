@@ -10,19 +10,37 @@ from pathlib import Path
 
 import pytest
 
-from searchmark import Answer, Case, Hit, Judgment, Run, Suite, build_comparison, build_report, compare, judge, render, score
-from searchmark.analysis.decisions import Decision
-from searchmark.archive.store import Archive
-from searchmark.options.report_options import ReportOptions
-from searchmark.records import AgentIdentity, AnswerDetails, Provenance
-from searchmark.reports import RENDERERS, Report, read_report, without_known_secrets, write_report
-from searchmark.reports.audit_formats import audit_pieces
-from searchmark.reports.cards import card
-from searchmark.reports.case_columns import CaseColumns, FactColumns
-from searchmark.reports.charts import write_charts
-from searchmark.reports.github import annotations_of, append_summary
+from searchmark import (
+    Answer,
+    AnswerDetails,
+    Archive,
+    Case,
+    Decision,
+    Hit,
+    Judgment,
+    Provenance,
+    Report,
+    ReportExtras,
+    ReportSettings,
+    Run,
+    Suite,
+    build_comparison,
+    build_report,
+    compare,
+    match_hits,
+    read_report,
+    render,
+    score,
+    write_charts,
+)
+from searchmark.ext.cards import card
+from searchmark.records.provenance import AgentIdentity
+from searchmark.reports.audit import audit_pieces
+from searchmark.reports.cases import CaseColumns, FactColumns
+from searchmark.reports.ci import annotations_of, append_summary
+from searchmark.reports.csv_file import to_per_case
 from searchmark.reports.page.document import policy, script_text
-from searchmark.reports.per_case import to_per_case
+from searchmark.reports.render import RENDERERS, without_known_secrets, write_report
 from tests.reports.audits import audit_with
 from tests.reports.hostile import MEASURES, hostile_run
 
@@ -47,7 +65,7 @@ def scored(secret: str, agent: str, found: str, tracks: int = 12):
     answers = [Answer(case.id, "ok", (Hit(found, 1, 1.0), Hit(f"h {secret}", 2, 0.5)), details) for case in cases[1:]]
     failed = Answer("c0", "error", (), AnswerDetails((2.0,), failure=f"boom {secret}", traceback=f"File x\n {secret}"))
     provenance = Provenance(agent=AgentIdentity(agent, {"option": secret}), service=secret)
-    return score(judge(suite, Run.from_answers(agent, [failed, *answers], provenance=provenance)), MEASURES)
+    return score(match_hits(suite, Run.from_answers(agent, [failed, *answers], provenance=provenance)), MEASURES)
 
 
 def single(secret: str) -> Report:
@@ -101,12 +119,12 @@ def test_it_is_not_in_the_values_of_every_case(secret: str) -> None:
 
 
 def test_it_is_in_no_card(secret: str) -> None:
-    assert not shows(card(comparison(secret)) + card(scored(secret, secret, "x")) + card(scored(secret, secret, "x").judged.run))
+    assert not shows(card(comparison(secret)) + card(scored(secret, secret, "x")) + card(scored(secret, secret, "x").matched.run))
 
 
 def test_it_is_in_no_archive(secret: str, tmp_path: Path) -> None:
     archive, scores = Archive(tmp_path), scored(secret, f"one {secret}", "x")
-    archive.add(single(secret), [scores.judged.run], datetime(2026, 5, 1, tzinfo=UTC))
+    archive.add(single(secret), [scores.matched.run], datetime(2026, 5, 1, tzinfo=UTC))
     files = [path for path in tmp_path.rglob("*") if path.is_file()]
     texts = [gzip.decompress(path.read_bytes()).decode() if path.suffix == ".gz" else path.read_text() for path in files]
     assert len(texts) == 3
@@ -114,7 +132,7 @@ def test_it_is_in_no_archive(secret: str, tmp_path: Path) -> None:
 
 
 def test_it_is_in_no_chart(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    pytest.importorskip("matplotlib")
+    pytest.importorskip("resvg_py")
     secret = f"{BEGIN}_$&<{END}"
     monkeypatch.setenv("MY_API_KEY", secret)
     charts = write_charts(comparison(secret), tmp_path, formats=["svg"])
@@ -123,7 +141,7 @@ def test_it_is_in_no_chart(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> N
 
 
 def test_a_long_one_that_a_terminal_breaks_is_not_shown(monkeypatch: pytest.MonkeyPatch) -> None:
-    from searchmark.cli._output import text_for_terminal
+    from searchmark.cli.output import text_for_terminal
 
     secret = "".join(f"{BEGIN}{n:04}" for n in range(20))
     monkeypatch.setenv("MY_API_KEY", secret)
@@ -133,9 +151,8 @@ def test_a_long_one_that_a_terminal_breaks_is_not_shown(monkeypatch: pytest.Monk
 def test_the_texts_of_hits_show_none(monkeypatch: pytest.MonkeyPatch) -> None:
     secret = f"{BEGIN}_{END}"
     monkeypatch.setenv("MY_API_KEY", secret)
-    report = build_report(
-        scored("nothing", "one", "x"), options=ReportOptions(hit_texts=True), text_of=lambda *_: f"it says {secret}"
-    )
+    extras = ReportExtras(ReportSettings(hit_texts=True), text_of=lambda *_: f"it says {secret}")
+    report = build_report(scored("nothing", "one", "x"), extras=extras)
     assert not shows(render(report, "html") + render(report, "json"))
     assert "it says (removed)" in render(report, "json")
 
@@ -150,7 +167,7 @@ def test_runs_and_groups_whose_names_differ_in_secrets_stay_different(monkeypatc
         Run.from_answers(f"run {secret}", [Answer(c.id, "ok", (Hit(hit, 1, 1.0),)) for c in cases])
         for secret, hit in ((one, "x"), (two, "a"))
     ]
-    scores = [score(judge(suite, run), ["RR"]) for run in runs]
+    scores = [score(match_hits(suite, run), ["RR"]) for run in runs]
     report = without_known_secrets(build_comparison(scores, compare(scores), ("category",)))
     means = {name: agent.measures["RR"].mean for name, agent in report.agents.items()}
     assert means == {"run (removed)": 0.0, "run (removed) (2)": 1.0}
@@ -163,7 +180,7 @@ def test_ids_of_cases_stay_though_they_begin_as_a_secret_does(monkeypatch: pytes
     monkeypatch.setenv("MY_API_KEY", secret)
     cases = [Case(f"password-reset-{n}", f"{secret}", (Judgment("a"),)) for n in range(12)]
     scores = score(
-        judge(Suite.from_cases("s", cases), Run.from_answers("one", [Answer("password-reset-0", "ok", (Hit("a", 1, 1.0),))])),
+        match_hits(Suite.from_cases("s", cases), Run.from_answers("one", [Answer("password-reset-0", "ok", (Hit("a", 1, 1.0),))])),
         MEASURES,
     )
     report = build_report(scores)

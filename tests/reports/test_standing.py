@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from searchmark import Answer, Case, Hit, Judgment, Run, Suite, compare, judge, score
-from searchmark.reports.standing import beaten_by, letters
+from searchmark import Answer, Case, Hit, Judgment, Run, Suite, compare, match_hits, score
+from searchmark.reports.comparison_tables import beaten_by, letters
 
 
 @pytest.mark.parametrize("count", [2, 27, 50])
@@ -22,5 +22,5 @@ def test_the_standing_names_the_runs_that_each_one_beats() -> None:
         )
         for name, found in hits.items()
     ]
-    pairs = compare([score(judge(suite, run), ["RR"]) for run in runs])
+    pairs = compare([score(match_hits(suite, run), ["RR"]) for run in runs])
     assert beaten_by(pairs, list(hits), "RR") == {"a": [], "b": ["a", "c"], "c": []}

@@ -15,17 +15,24 @@ from pathlib import Path
 
 import pytest
 
-from searchmark import FormatError, Run, UsageError, render
-from searchmark.archive import store
-from searchmark.archive.entries import new_entry, parse_entry
-from searchmark.archive.listing import EntrySelection, history_rows, summaries
-from searchmark.archive.past import archived_trends
-from searchmark.archive.pruning import Pinned, Retention, outdated
-from searchmark.archive.store import REPORT, SUMMARY, Archive
-from searchmark.files.schemas import Schema
-from searchmark.records import RunLabel
+from searchmark import Archive, FormatError, Report, Run, RunLabel, UsageError, render
+from searchmark.io.data import Schema
+from searchmark.reports import archive as store
 from searchmark.reports import json_file
-from searchmark.reports.report import REPORT_SCHEMA, Report
+from searchmark.reports.archive import (
+    REPORT,
+    SUMMARY,
+    EntrySelection,
+    PinnedEntries,
+    Retention,
+    entry_summaries,
+    history_rows,
+    new_entry,
+    parse_entry,
+    prunable_entries,
+)
+from searchmark.reports.history import archived_trends
+from searchmark.reports.report import REPORT_SCHEMA
 from tests.conftest import ROOT
 from tests.reports.samples import NOON, report_of, watched_run
 from tests.support.archives import texts_below
@@ -36,7 +43,7 @@ WRITER = """
 import sys
 from datetime import timedelta
 from pathlib import Path
-from searchmark.archive.store import Archive
+from searchmark.reports.archive import Archive
 from tests.reports.samples import NOON, report_of
 report = report_of()
 for number in range(int(sys.argv[2])):
@@ -125,6 +132,7 @@ class TestAdd:
 
 
 class TestTogether:
+    @pytest.mark.slow
     def test_two_writers_at_once_lose_nothing(self, archive: Archive) -> None:
         processes = [writer(archive, 25), writer(archive, 25)]
         for process in processes:
@@ -135,6 +143,7 @@ class TestTogether:
         assert all(archive.report(entry).suite.name == "demo" for entry in entries)
         assert hidden(archive) == []
 
+    @pytest.mark.slow
     def test_a_killed_writer_leaves_no_entry_and_the_next_one_cleans_up(self, archive: Archive) -> None:
         process = writer(archive, 100_000)
         assert process.stdout is not None
@@ -149,7 +158,7 @@ class TestTogether:
         assert hidden(archive) == []
 
     def test_what_a_living_process_writes_is_left_alone(self, archive: Archive) -> None:
-        from searchmark.archive.unfinished_entries import unfinished_entry
+        from searchmark.io.folders import unfinished_entry
 
         archive.folder.mkdir(parents=True)
         with unfinished_entry(archive.folder) as unfinished:
@@ -213,7 +222,7 @@ class TestDamage:
         kept, damaged = archive.add(report_of(), [], NOON), archive.add(report_of(), [], NOON + timedelta(hours=1))
         (archive.path(damaged) / SUMMARY).write_bytes(content)
         warnings: list[str] = []
-        assert [entry.id for entry, _ in summaries(archive, EntrySelection(), warnings.append)] == [kept]
+        assert [entry.id for entry, _ in entry_summaries(archive, EntrySelection(), warnings.append)] == [kept]
         assert len(warnings) == 1
         assert warnings[0].startswith(f"the entry {damaged} {wrong} and is left out: ")
 
@@ -238,7 +247,7 @@ class TestDamage:
     def test_an_entry_without_files_is_named(self, archive: Archive) -> None:
         (archive.folder / "20260501T120000000Z_demo_agent_ab000000").mkdir(parents=True)
         warnings: list[str] = []
-        assert list(summaries(archive, EntrySelection(), warnings.append)) == []
+        assert list(entry_summaries(archive, EntrySelection(), warnings.append)) == []
         assert len(warnings) == 1
 
     def test_an_older_version_is_read(self, archive: Archive, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -298,32 +307,33 @@ class TestPruning:
         first, second, *_ = self.filled(archive)
         other = replace(report_of(), suite=replace(report_of().suite, name="other"))
         archive.add(other, [], NOON)
-        assert [each.entry.id for each in outdated(archive, Retention(keep=2))] == [second, first]
+        assert [each.entry.id for each in prunable_entries(archive, Retention(keep=2))] == [second, first]
 
     def test_those_before_a_moment_are_outdated(self, archive: Archive) -> None:
         first, *_ = self.filled(archive)
-        assert [each.entry.id for each in outdated(archive, Retention(since=NOON + timedelta(days=1)))] == [first]
+        assert [each.entry.id for each in prunable_entries(archive, Retention(since=NOON + timedelta(days=1)))] == [first]
 
     def test_the_run_and_the_file_of_the_baseline_are_pinned(self, archive: Archive) -> None:
         first, second, third, _ = self.filled(archive)
         report = report_of()
         agent = replace(report.agents["agent"], run=replace(report.agents["agent"].run, id="run-0"))
         pinned = archive.add(replace(report, agents={"agent": agent}), [], NOON - timedelta(days=1))
-        held = Pinned(frozenset({"run-0"}), (archive.runs(second)[0],))
-        found = {each.entry.id: each.kept for each in outdated(archive, Retention(keep=1), held)}
+        held = PinnedEntries(frozenset({"run-0"}), (archive.runs(second)[0],))
+        found = {each.entry.id: each.kept for each in prunable_entries(archive, Retention(keep=1), held)}
         assert found == {first: None, second: "is the baseline", third: None, pinned: "is the baseline"}
 
     def test_suites_and_agents_with_similar_names_are_counted_apart(self, archive: Archive) -> None:
         first, second = (archive.add(named(suite, agent), [], NOON) for suite, agent in (("shop_en", "bm25"), ("shop", "en_bm25")))
         assert {archive.find(each).about for each in (first, second)} == {"shop_en_bm25"}
-        assert list(outdated(archive, Retention(keep=1))) == []
+        assert list(prunable_entries(archive, Retention(keep=1))) == []
 
     def test_a_run_of_some_cases_does_not_push_out_one_of_all_of_them(self, archive: Archive) -> None:
         whole = archive.add(report_of(), [], NOON)
         parts = [archive.add(filtered(report_of()), [], NOON + timedelta(days=day)) for day in (1, 2)]
-        found = [each.entry.id for each in outdated(archive, Retention(keep=1))]
+        found = [each.entry.id for each in prunable_entries(archive, Retention(keep=1))]
         assert (found, whole in found) == ([parts[0]], False)
 
+    @pytest.mark.slow
     @pytest.mark.parametrize(
         ("content", "kept"), [("{", "is damaged"), ('{"schema_version": 999}', "was written by a newer version of Searchmark")]
     )
@@ -333,7 +343,7 @@ class TestPruning:
     ) -> None:
         *_, third, fourth = self.filled(archive)
         (archive.path(fourth) / SUMMARY).write_text(content)
-        found = {each.entry.id: each.kept for each in outdated(archive, retention)}
+        found = {each.entry.id: each.kept for each in prunable_entries(archive, retention)}
         assert found[fourth] == kept
         assert (third in found) == (retention.keep != 1)
 
@@ -342,7 +352,7 @@ class TestPruning:
         (archive.folder / name).mkdir(parents=True)
         (archive.folder / name / "mine.txt").touch()
         (archive.folder / name.replace("ab", "cd")).symlink_to(tmp_path)
-        assert list(outdated(archive, Retention(keep=0))) == []
+        assert list(prunable_entries(archive, Retention(keep=0))) == []
 
     def test_an_entry_is_removed_whole_and_no_link_is_followed(self, archive: Archive, tmp_path: Path) -> None:
         (tmp_path / "outside").mkdir()
@@ -379,7 +389,7 @@ def test_an_agent_has_the_same_names_in_lists_and_trends(archive: Archive, wante
     }
     archive.add(replace(report, agents=agents), [], NOON)
     selection = EntrySelection(agent=wanted)
-    found = list(summaries(archive, selection, pytest.fail))
+    found = list(entry_summaries(archive, selection, pytest.fail))
     assert [row.run for entry, each in found for row in history_rows(entry, each, selection)] == runs
     trends = archived_trends(archive, selection)
     assert {trend.snapshot for trend in trends} == {of[run][0] for run in runs}
@@ -394,7 +404,7 @@ def test_a_thousand_entries_are_listed_quickly(archive: Archive, capsys: pytest.
         (archive.folder / entry.folder).mkdir()
         (archive.folder / entry.folder / SUMMARY).write_bytes(summary)
     started = time.perf_counter()
-    found = list(summaries(archive, EntrySelection(suite="demo"), pytest.fail))
+    found = list(entry_summaries(archive, EntrySelection(suite="demo"), pytest.fail))
     with capsys.disabled():
         print(f"\n1,001 entries listed in {time.perf_counter() - started:.2f} s")  # noqa: T201  # for those who watch the figure
     assert len(found) == 1001

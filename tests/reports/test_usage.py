@@ -9,25 +9,29 @@ import pytest
 
 from searchmark import (
     Answer,
+    AnswerDetails,
     Case,
     Experiment,
     Finding,
     Hit,
     Judgment,
+    Provenance,
+    Report,
+    RetrievalResult,
     Run,
+    SearchScope,
     Suite,
-    Where,
     build_report,
     evaluate_run,
-    judge,
+    match_hits,
+    read_report,
     render,
     score,
 )
-from searchmark.agents.agent import RetrievalResult, Usage
-from searchmark.records import AnswerDetails, IndexBuild, Provenance
-from searchmark.reports import Report, read_report
-from searchmark.reports.cards import card
-from searchmark.reports.layout import preparation
+from searchmark.agents.protocol import Usage
+from searchmark.ext.cards import card
+from searchmark.records.provenance import IndexBuild
+from searchmark.reports.run_tables import preparation
 from searchmark.reports.text import to_text
 
 SUITE = Suite.from_cases("s", [Case(f"c{n}", f"query {n}", (Judgment("a"), Judgment("gone"))) for n in range(12)])
@@ -42,7 +46,7 @@ def report_of(*details: AnswerDetails, **known: object) -> Report:
         for case, told in zip(SUITE.table.ids, each, strict=True)
     ]
     run = Run.from_answers("tool", answers, provenance=Provenance(**known))  # type: ignore[arg-type]  # its own fields
-    return build_report(score(judge(SUITE, run), ["RR"]))
+    return build_report(score(match_hits(SUITE, run), ["RR"]))
 
 
 def findings_of(report: Report) -> dict[str, Finding]:
@@ -56,7 +60,7 @@ def searched(query: str, k: int) -> RetrievalResult:
 @pytest.fixture(scope="module")
 def at_a_service() -> Report:
     """What a plain function found that asks a service."""
-    runs = Experiment(SUITE, [searched], where=Where(service="shop")).run().runs
+    runs = Experiment(SUITE, [searched], where=SearchScope(service="shop")).run().runs
     return evaluate_run(SUITE, runs, ["RR"])
 
 
@@ -155,6 +159,7 @@ class TestFormats:
 class TestServices:
     """Nothing is known of what a service has: no zero is printed for what was not looked at."""
 
+    @pytest.mark.slow
     def test_that_hits_were_not_checked_is_said(self, at_a_service: Report) -> None:
         assert findings_of(at_a_service)["own-corpus"].message == (
             "invalid hits, unreachable targets and the index are not known (the agent searches its own corpus)"
@@ -173,7 +178,7 @@ class TestServices:
     def test_nothing_is_said_of_one_that_never_ran(self) -> None:
         answers = [Answer(case, "not_run", (), AnswerDetails(failure="it is not there")) for case in SUITE.table.ids]
         known = Provenance(own_corpus=True, service="shop", index=IndexBuild(), start_seconds=(1.25,))
-        report = build_report(score(judge(SUITE, Run.from_answers("tool", answers, provenance=known)), ["RR"]))
+        report = build_report(score(match_hits(SUITE, Run.from_answers("tool", answers, provenance=known)), ["RR"]))
         assert "own-corpus" not in findings_of(report)
         assert preparation(report.agents["tool"]) == "worker start 1.25 s"
 
@@ -182,8 +187,9 @@ class TestServices:
         assert agent.usage.retries is not None
         assert (agent.usage.retries.total, agent.usage.tokens["letters"].searches) == (12, 12)
 
+    @pytest.mark.slow
     def test_times_that_are_longer_than_the_search_are_counted_and_not_believed(self) -> None:
-        ran = Experiment(SUITE, [boasts], where=Where(service="shop")).run()
+        ran = Experiment(SUITE, [boasts], where=SearchScope(service="shop")).run()
         report = evaluate_run(SUITE, ran.runs, ["RR"])
         (agent,) = report.agents.values()
         assert (agent.usage.waited_ms, agent.usage.cold_less, agent.dropped["impossible_times"]) == (None, {}, 12)
@@ -196,7 +202,7 @@ class TestServices:
         run = Run.from_answers(
             "tool", [Answer(case, "ok", (Hit("zz", 1),)) for case in SUITE.table.ids], provenance=Provenance(service="x")
         )
-        report = build_report(score(judge(SUITE, run, {"a"}), ["RR"]))
+        report = build_report(score(match_hits(SUITE, run, {"a"}), ["RR"]))
         assert "own-corpus" not in findings_of(report)
         assert (report.agents["tool"].dropped["invalid"], report.agents["tool"].dropped["unreachable_targets"]) == (12, 12)
 
@@ -206,5 +212,5 @@ class TestServices:
 
 def test_anything_that_is_dropped_has_words() -> None:
     answers = [Answer(case, "ok", (Hit("a", 1),)) for case in SUITE.table.ids]
-    report = build_report(score(judge(SUITE, Run.from_answers("tool", answers, dropped={"odd_things": 3})), ["RR"]))
+    report = build_report(score(match_hits(SUITE, Run.from_answers("tool", answers, dropped={"odd_things": 3})), ["RR"]))
     assert findings_of(report)["left-out"].message == "odd things, left out: 3"

@@ -12,31 +12,35 @@ import pytest
 
 from searchmark import (
     Answer,
+    AnswerDetails,
     Case,
     Experiment,
     Finding,
     Hit,
     Judgment,
+    Provenance,
+    Report,
+    RetrievalAgent,
+    RetrievalResult,
     Run,
+    SearchScope,
     Suite,
-    Where,
     build_report,
     compare_runs,
-    judge,
     load_run,
+    match_hits,
+    read_report,
     render,
     save_run,
     score,
 )
-from searchmark.agents.agent import RetrievalAgent, RetrievalResult, Usage
-from searchmark.analysis.prices import price_sentences
-from searchmark.indexes.statistics import statistics_of
-from searchmark.records import AgentIdentity, AnswerDetails, Provenance, VectorStatistics
-from searchmark.records.model_names import one_model
-from searchmark.reports import Report, read_report
-from searchmark.reports.agent_kinds import indexes_of
-from searchmark.reports.past_runs import past_runs
+from searchmark.agents.protocol import Usage
+from searchmark.agents.vectors.index import statistics_of
+from searchmark.records.provenance import AgentIdentity, VectorStatistics, only_model
+from searchmark.reports.build import past_runs
+from searchmark.reports.report import indexes_of
 from searchmark.reports.text import to_text
+from searchmark.scoring.costs import price_sentences
 
 SUITE = Suite.from_cases("s", [Case(f"c{n}", f"query {n}", (Judgment("a"),)) for n in range(12)])
 TIME = datetime(2026, 11, 16, 5, tzinfo=UTC)
@@ -61,7 +65,7 @@ def run_of(*details: AnswerDetails, name: str = "tool", **known: object) -> Run:
 
 
 def report_of(*details: AnswerDetails, **known: object) -> Report:
-    return build_report(score(judge(SUITE, run_of(*details, **known)), ["RR"]))
+    return build_report(score(match_hits(SUITE, run_of(*details, **known)), ["RR"]))
 
 
 def findings_of(vectors: VectorStatistics, distance: str = "cosine") -> dict[str, Finding]:
@@ -162,7 +166,7 @@ class Searcher(RetrievalAgent):
 @pytest.fixture(scope="module")
 def run() -> Run:
     """What the searcher has answered, in a process of its own."""
-    (run,) = Experiment(SUITE, [Searcher()], where=Where(service="shop")).run().runs
+    (run,) = Experiment(SUITE, [Searcher()], where=SearchScope(service="shop")).run().runs
     return run
 
 
@@ -179,7 +183,7 @@ class TestKept:
         assert load_run(tmp_path / "run.jsonl") == run
 
     def test_an_archive_keeps_them(self, run: Run) -> None:
-        report = build_report(score(judge(SUITE, run), ["RR"]))
+        report = build_report(score(match_hits(SUITE, run), ["RR"]))
         (past,) = past_runs("e1", TIME, report)
         assert (past.ann["10"].recall, past.latency_ms["index_only"].of, past.vectors) == (0.75, "warm", (VECTORS,))
 
@@ -292,6 +296,6 @@ def test_the_values_of_a_filter_describe_no_agent() -> None:
         "filter": {"embedder": "other", "index": "exact", "model": "x", "chunking": ["y"]},
     }
     agent = replace(HNSW, description=said)
-    assert (one_model(said), indexes_of(agent)) == ("e5", ["hnsw"])
+    assert (only_model(said), indexes_of(agent)) == ("e5", ["hnsw"])
     versions = next(iter(report_of(FOUND, agent=agent).agents.values())).versions
     assert (versions.model_version, versions.chunking_config) == ("e5", None)

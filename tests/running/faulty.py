@@ -12,8 +12,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-from searchmark.agents.agent import RetrievalAgent, RetrievalResult
-from searchmark.corpora.corpus import Corpus
+from searchmark import Corpus, RetrievalAgent, RetrievalResult
 
 TRIGGER = "trigger"
 NOTHING = object()  # None, from a fault that returns something

@@ -12,8 +12,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from searchmark.agents.agent import RetrievalAgent, RetrievalResult
-from searchmark.corpora.corpus import Corpus
+from searchmark import Corpus, RetrievalAgent, RetrievalResult
 from searchmark.running.worker import server
 
 HUGE = "9" * 400
@@ -199,7 +198,7 @@ class Poisoner(RetrievalAgent):
     def initialize(self, corpus: Corpus) -> None:
         import numpy as np
 
-        from searchmark.embedders.cache import VectorCache
+        from searchmark.agents.vectors.cache import VectorCache
 
         cache = VectorCache(RIVALS_CACHE)
         rows = list(cache._database.execute("SELECT key, length(vector) / 4 FROM vectors"))
@@ -214,7 +213,7 @@ class IndexDropper(Poisoner):
     """The same, and takes away the index by which the checksums are read."""
 
     def initialize(self, corpus: Corpus) -> None:
-        from searchmark.embedders.cache import VectorCache
+        from searchmark.agents.vectors.cache import VectorCache
 
         super().initialize(corpus)
         cache = VectorCache(RIVALS_CACHE)

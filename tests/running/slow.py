@@ -5,8 +5,7 @@ from __future__ import annotations
 import hashlib
 import time
 
-from searchmark.agents.agent import RetrievalAgent, RetrievalResult
-from searchmark.corpora.corpus import Corpus
+from searchmark import Corpus, RetrievalAgent, RetrievalResult
 
 
 class SlowAgent(RetrievalAgent):

@@ -8,11 +8,10 @@ from typing import Any
 
 import pytest
 
-from searchmark import Corpus
-from searchmark.corpora.locations import Commit, Folder
-from searchmark.corpora.walk import HistoryWalk
-from searchmark.history.checkout import Checkout
-from searchmark.registry import load_agent
+from searchmark import Corpus, load_agent
+from searchmark.formats.corpora.locations import Commit, Folder
+from searchmark.formats.corpora.snapshots import HistoryWalk
+from searchmark.git.worktree import Checkout
 from searchmark.running.worker.server import Server
 from tests.support.small_histories import FILE, write_history
 
@@ -41,8 +40,8 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
     """Our own walk through history, our checkout and our reading of a folder take a second each time."""
     clock = Clock()
     monkeypatch.setattr("searchmark.running.worker.server.perf_counter_ns", clock)
-    monkeypatch.setattr("searchmark.running.worker.streaming.perf_counter_ns", clock)
-    monkeypatch.setattr("searchmark.corpora.corpus.perf_counter_ns", clock)
+    monkeypatch.setattr("searchmark.running.worker.protocol.perf_counter_ns", clock)
+    monkeypatch.setattr("searchmark.formats.corpora.corpus.perf_counter_ns", clock)
     monkeypatch.setattr(HistoryWalk, "move_to", clock.passing(HistoryWalk.move_to, OURS))
     monkeypatch.setattr(Checkout, "sync_to", clock.passing(Checkout.sync_to, OURS))
     return clock

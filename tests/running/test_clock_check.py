@@ -11,11 +11,11 @@ from typing import Any
 
 import pytest
 
-from searchmark.corpora.locations import Commit, Folder, Location
-from searchmark.registry import load_agent
+from searchmark import load_agent
+from searchmark.formats.corpora.locations import Commit, Folder, Location
 from searchmark.running import clock_check
 from searchmark.running.clock_check import ClockCheck, Load
-from searchmark.running.worker.in_process import InProcessWorker
+from searchmark.running.worker.client import InProcessWorker
 
 MS = 1_000_000
 SEARCHES = 300
@@ -138,6 +138,7 @@ def busy(seconds: float) -> None:
     thread.join()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["search", "preparation"])
 def test_what_other_threads_of_ours_compute_keeps_us_from_seeing_an_answer_that_has_come(kind: str, worker: Scripted) -> None:
     """Only one of them gets to run at a time, so that an answer may lie there unseen for as long as another one computes."""

@@ -9,20 +9,18 @@ from typing import Any
 
 import pytest
 
-from searchmark import RunOptions
-from searchmark.corpora.locations import Folder
-from searchmark.registry import load_agent
-from searchmark.running.events import WorkerEvent
+from searchmark import RunSettings, load_agent
+from searchmark.formats.corpora.locations import Folder
 from searchmark.running.sandbox.launch import Launch
-from searchmark.running.session import Session
-from searchmark.running.worker.protocol import LONGEST_DESCRIPTION, wrong_shape
+from searchmark.running.session import Session, WorkerEvent
+from searchmark.running.worker.protocol import LONGEST_DESCRIPTION, reply_problem
 
 
 def prepared(agent: Any, folder: Path) -> list[Any]:
     """The descriptions that one search leads to, and what became of it."""
     events: list[WorkerEvent] = []
     (folder / "a.py").write_text("text\n")
-    session = Session(load_agent(agent), RunOptions(num_runs=1), "text", events.append, Launch(os.environ))
+    session = Session(load_agent(agent), RunSettings(num_runs=1), "text", events.append, Launch(os.environ))
     outcome = session.ask("text", Folder("corpus", folder))
     session.close()
     return [*(event.description for event in events if event.event == "prepared"), outcome.status]
@@ -46,6 +44,7 @@ SAID = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("code", "said"), SAID.items(), ids=[*SAID])
 def test_a_description_that_makes_no_sense_costs_no_case(code: str, said: dict, tmp_path: Path) -> None:
     (tmp_path / "corpus").mkdir()
@@ -69,7 +68,7 @@ PREPARED = {"ns": 1, "around_ns": 0, "how": "initialised", "index_bytes": None, 
 
 @pytest.mark.parametrize("description", [None, [], "text", {"a": float("nan")}, {"a": "x" * LONGEST_DESCRIPTION}, {"a": DEEP}])
 def test_the_runner_takes_no_description_that_the_worker_would_not_send(description: Any) -> None:
-    assert wrong_shape("prepare", PREPARED, 10) is None
-    assert wrong_shape("prepare", PREPARED | {"description": description}, 10) == (
+    assert reply_problem("prepare", PREPARED, 10) is None
+    assert reply_problem("prepare", PREPARED | {"description": description}, 10) == (
         "the worker's answer is malformed: 'description' is wrong"
     )

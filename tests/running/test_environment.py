@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import socket
 
-from searchmark.running.environment import environment
+from searchmark.running.run_builder import environment
 
 
 def test_the_environment_names_versions_and_machine() -> None:

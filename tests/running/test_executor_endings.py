@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from searchmark.cli.main import main
-from searchmark.running.journal_lines import Sealer
+from searchmark.running.journal import Sealer
 
 CASES = 20
 AGENTS = """
@@ -71,6 +71,7 @@ def journal(folder: str) -> Path:
     return found
 
 
+@pytest.mark.slow
 def test_failures_between_answers_that_came_before_are_not_consecutive_in_one_process_either(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
@@ -95,6 +96,7 @@ def without(path: Path, cases: set[str]) -> None:
     path.write_bytes(kept)
 
 
+@pytest.mark.slow
 def test_a_journal_tells_of_an_agent_that_was_left_alone_what_the_run_tells(monkeypatch: pytest.MonkeyPatch) -> None:
     failing(monkeypatch, 4, 5, 6, 7)
     run("--journal", "journal", "--max-failures", "3", "--jobs", "2", "--block", "4", "--shard", "1/1", "--save-run", "run.jsonl")
@@ -108,11 +110,13 @@ def saved_statuses(path: str) -> dict[str, str]:
     return {answer["case"]: answer.get("status", "ok") for answer in answers}
 
 
+@pytest.mark.slow
 def test_an_agent_that_can_be_made_once_is_asked_there() -> None:
     assert run("--jobs", "3", "--block", "2", agents=("own=own.py:Locks",)) == 0
     assert statuses() == {"ok": CASES}
 
 
+@pytest.mark.slow
 def test_others_are_compared_beside_it() -> None:
     assert run("--jobs", "2", agents=("bm25", "own=own.py:Locks")) == 0
     assert statuses() == {"ok": CASES}
@@ -133,6 +137,7 @@ class Echo(BaseHTTPRequestHandler):
         pass
 
 
+@pytest.mark.slow
 def test_processes_know_what_is_secret(monkeypatch: pytest.MonkeyPatch) -> None:
     """A service repeats a value that looks like any other, and code of others must not get it."""
     monkeypatch.setenv("TEAM_CODE", "hunter2x9")
@@ -167,6 +172,7 @@ def wheel(name: str, **modules: str) -> str:
     return path
 
 
+@pytest.mark.slow
 def test_code_of_a_wheel_is_for_agents_that_are_code(capsys: pytest.CaptureFixture[str]) -> None:
     sent = wheel("helper", sitecustomize="open('owned', 'a').write('x')", numpy="raise SystemExit(9)")
     assert run("--wheel", sent, "--no-exec", agents=("bm25",)) == 4
@@ -180,22 +186,23 @@ def hold(_: int) -> int:
 
 
 def test_a_process_that_was_forked_does_not_keep_the_journal(tmp_path: Path) -> None:
-    from searchmark.running.journal import Journal, new_run_start
+    from searchmark.running.journal import Journal, start_run
 
-    held = Journal(tmp_path / "j.jsonl", lambda _: {}, new_run_start(), resume=False)
+    held = Journal(tmp_path / "j.jsonl", lambda _: {}, start_run(), resume=False)
     with ProcessPoolExecutor(1) as forked:
         assert forked.submit(hold, 0).result() != os.getpid()
         held.close()
-        Journal(tmp_path / "j.jsonl", lambda _: {}, new_run_start(), resume=True).close()
+        Journal(tmp_path / "j.jsonl", lambda _: {}, start_run(), resume=True).close()
 
 
+@pytest.mark.slow
 def test_a_machine_that_lost_a_block_and_answered_nothing_is_no_host() -> None:
     """Nor is the one that tells of it."""
     Path("far.py").write_text(
         "from concurrent.futures import ProcessPoolExecutor\n"
         "import socket\n"
         "def elsewhere():\n"
-        "    from searchmark.running.environment import environment\n"
+        "    from searchmark.running.run_builder import environment\n"
         "    socket.gethostname = lambda: 'node-2'\n"
         "    environment.cache_clear()\n"
         "def pool():\n"

@@ -14,13 +14,14 @@ import pytest
 
 from searchmark import (
     Case,
+    ExecutorSettings,
     Experiment,
     Judgment,
     Run,
-    RunOptions,
+    RunSettings,
+    SearchScope,
     Suite,
     UsageError,
-    Where,
     compare_runs,
     evaluate_run,
     generate_gold_set,
@@ -30,17 +31,16 @@ from searchmark import (
     render,
     save_runs,
 )
-from searchmark.executors.choice import ProcessChoice
-from searchmark.options.placement import Placement
-from searchmark.running.progress import Progress
-from searchmark.running.scaling.block import block_size
-from searchmark.running.scaling.coordinator import coordinated
-from searchmark.running.scaling.hosting import run_block
+from searchmark.executors.pool import process_pool
+from searchmark.running.block_worker import run_block
+from searchmark.running.blocks import block_size
+from searchmark.running.request import RunProgress
+from searchmark.running.runner import prepare_run
 from searchmark.running.worker.process_tree import children
 from tests.support.scaled_runs import AGENTS, comparable, make_repositories
 
-TWO = Placement("process:2")
-OPTIONS = RunOptions(num_runs=1, block=3, max_failures=4)
+TWO = ExecutorSettings("process:2")
+OPTIONS = RunSettings(num_runs=1, block=3, max_failures=4)
 
 
 def own(kind: str, name: str = "own", **config: Any) -> Any:
@@ -54,10 +54,10 @@ def experiment(tmp_path_factory: pytest.TempPathFactory) -> Experiment:
     repositories = make_repositories(folder / "repositories", 8)
     generate_gold_set(repositories, folder / "gold.json")
     agents = (load_agent("bm25"), own("Counts", seconds=0.0))
-    return Experiment(load_suite(folder / "gold.json"), agents, Where(repositories=repositories), options=OPTIONS)
+    return Experiment(load_suite(folder / "gold.json"), agents, SearchScope(repositories=repositories), options=OPTIONS)
 
 
-def written(experiment: Experiment, folder: Path, on_progress: Callable[[Progress], None] = lambda _: None) -> dict[str, str]:
+def written(experiment: Experiment, folder: Path, on_progress: Callable[[RunProgress], None] = lambda _: None) -> dict[str, str]:
     """All that an evaluation or a comparison writes, but for what may differ."""
     ran = experiment.run(on_progress)
     reported = compare_runs if len(ran.runs) > 1 else evaluate_run
@@ -92,12 +92,13 @@ def pool_processes() -> list[int]:
     ]
 
 
+@pytest.mark.slow
 def test_so_is_one_whose_processes_are_killed(experiment: Experiment, alone: dict[str, str], tmp_path: Path) -> None:
     """One of them when a third of the answers has come, and one when two thirds have."""
     draw = random.Random(2)
     killed: list[int] = []
 
-    def kill(progress: Progress) -> None:
+    def kill(progress: RunProgress) -> None:
         if progress.done >= 8 * (len(killed) + 1) and len(killed) < 2:
             killed.append(draw.choice(pool_processes()))
             os.kill(killed[-1], signal.SIGKILL)
@@ -107,6 +108,7 @@ def test_so_is_one_whose_processes_are_killed(experiment: Experiment, alone: dic
     assert len(killed) == 2
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("alone")
 def test_a_block_that_ends_every_process_is_an_error_of_its_cases_and_no_failure_in_a_row(
     experiment: Experiment, out: Path
@@ -144,12 +146,13 @@ def test_agents_that_fail_are_left_alone_where_one_process_would_have_left_them(
     assert written(replace(several, placement=TWO), tmp_path / "two") == written(several, tmp_path / "one")
 
 
+@pytest.mark.slow
 def test_a_machine_whose_folder_holds_something_else_is_refused(tmp_path: Path) -> None:
     """As if the path were that of another disk: the folder is changed after the machine that started the run has read it."""
     (tmp_path / "a.txt").write_text("lamps")
     suite = Suite.from_cases("shop", [Case("1", "lamps", (Judgment("a.txt"),))])
-    experiment = Experiment(suite, (load_agent("bm25"),), Where(corpus=str(tmp_path)), options=OPTIONS)
-    with coordinated(experiment._request(), ProcessChoice(1), lambda _: None) as run:
+    experiment = Experiment(suite, (load_agent("bm25"),), SearchScope(corpus=str(tmp_path)), options=OPTIONS)
+    with prepare_run(experiment._request(), process_pool(1), lambda _: None) as run:
         (block,) = next(iter(run.agents.values())).blocks()
         (tmp_path / "a.txt").write_text("chairs")
         with pytest.raises(UsageError, match=f"has other contents of {tmp_path.name} than the machine that started the run"):

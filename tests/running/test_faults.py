@@ -8,14 +8,10 @@ from typing import Any
 
 import pytest
 
-from searchmark import run_suite
-from searchmark.agents.agent import AgentSpec
-from searchmark.agents.source import PythonClass
-from searchmark.corpora.locations import Folder
-from searchmark.options.run_options import RunOptions
-from searchmark.records import Case, Judgment, Run, RunLabel, Suite
-from searchmark.running.entrant import Entrant
-from searchmark.running.request import RunRequest
+from searchmark import AgentSpec, Case, Judgment, Run, RunLabel, RunSettings, Suite, run_suite
+from searchmark.config.agents import PythonSource
+from searchmark.formats.corpora.locations import Folder
+from searchmark.running.request import AgentJob, RunRequest
 from searchmark.running.runner import run_agents
 from searchmark.running.worker.process_tree import LINUX
 from tests.running.faulty import TRIGGER
@@ -119,11 +115,11 @@ def ask(fault: str, corpus: Path, **options: object) -> Run:
     """Run the real runner against the faulty agent, one worker, few seconds."""
     suite = Suite.from_cases("faults", [Case(query, query, (Judgment("a.py", "path"),)) for query in QUERIES])
     spec = AgentSpec(
-        "faulty", PythonClass(str(HERE / "faulty.py"), "FaultyAgent"), {"fault": fault, "pids": str(corpus.parent / "pids")}
+        "faulty", PythonSource(str(HERE / "faulty.py"), "FaultyAgent"), {"fault": fault, "pids": str(corpus.parent / "pids")}
     )
     given = {"timeout_seconds": 30.0, "initialize_timeout_seconds": 30.0, "depth": 10, "num_runs": 2, **options}
     locations = dict.fromkeys(QUERIES, Folder("corpus", corpus))
-    return run_agents(RunRequest(suite, (Entrant(spec, locations, RunLabel("faulty")),), RunOptions(**given))).runs[0]  # type: ignore[arg-type]
+    return run_agents(RunRequest(suite, (AgentJob(spec, locations, RunLabel("faulty")),), RunSettings(**given))).runs[0]  # type: ignore[arg-type]
 
 
 def left_behind(mark: str, pids: Path) -> list[int]:
@@ -179,12 +175,14 @@ def test_what_an_agent_prints_is_kept_apart_and_capped(corpus: Path) -> None:
     assert len(output["stdout"].text) == 8192
 
 
+@pytest.mark.slow
 def test_a_search_that_had_to_be_ended_counts_with_its_deadline(corpus: Path) -> None:
     run = ask("sleeps for ever", corpus, timeout_seconds=0.5)
     details = dict(zip(run.case_ids, run.details or (), strict=True))[TRIGGER]
     assert (details.cold_ms, details.warm_ms, details.repeat_failures) == ((500.0,), (), 0)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("fault", ["raises", "returns a number", "exits with 3", "writes garbage everywhere"])
 def test_a_search_that_fails_counts_with_the_time_that_it_took(fault: str, corpus: Path) -> None:
     run = ask(fault, corpus)
@@ -214,6 +212,7 @@ def test_an_agent_that_cannot_start_has_no_scores(fault: str, reason: str, corpu
     assert run.provenance.failure == f"the agent could not be started: {reason}"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("source", "config", "cached"),
     [
@@ -226,9 +225,11 @@ def test_an_agent_that_cannot_start_has_no_scores(fault: str, reason: str, corpu
 def test_whoever_waits_for_vectors_is_told_of_the_limit_and_what_is_kept(
     source: str, config: dict[str, Any], cached: bool, corpus: Path
 ) -> None:
+    for number in range(1000):  # no machine reads and embeds these within a millisecond, and none is busy for so long
+        (corpus / f"file_{number}.py").write_text(" ".join(f"word{number}_{i}" for i in range(200)))
     suite = Suite.from_cases("s", [Case("c", "query", (Judgment("a.py", "path"),))])
     spec = AgentSpec.from_plain({"name": "mine", "source": source, "config": config})
-    run = run_suite(suite, spec, corpus, RunOptions(initialize_timeout_seconds=0.001))
+    run = run_suite(suite, spec, corpus, RunSettings(initialize_timeout_seconds=0.001))
     limit = "no answer within 0.001 s; --initialize-timeout sets a longer limit for building an index"
     kept = "; finished batches of vectors are cached, and the next try continues after them" if cached else ""
     assert run.provenance.failure == f"the agent could not be started: {limit}{kept}"
@@ -236,13 +237,13 @@ def test_whoever_waits_for_vectors_is_told_of_the_limit_and_what_is_kept(
 
 def test_after_some_failures_in_a_row_the_rest_is_not_run(corpus: Path) -> None:
     cases = [Case(f"c{i}", TRIGGER, (Judgment("a.py", "path"),)) for i in range(5)]
-    spec = AgentSpec("faulty", PythonClass(str(HERE / "faulty.py"), "FaultyAgent"), {"fault": "raises"})
+    spec = AgentSpec("faulty", PythonSource(str(HERE / "faulty.py"), "FaultyAgent"), {"fault": "raises"})
     locations = {case.id: Folder("corpus", corpus) for case in cases}
     run = run_agents(
         RunRequest(
             Suite.from_cases("s", cases),
-            (Entrant(spec, locations, RunLabel("faulty")),),
-            RunOptions(max_failures=3, randomize_order=False),
+            (AgentJob(spec, locations, RunLabel("faulty")),),
+            RunSettings(max_failures=3, randomize_order=False),
         )
     ).runs[0]
     assert [answer.status for answer in run.answers] == ["error", "error", "error", "not_run", "not_run"]

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from searchmark.cli.main import main
-from searchmark.running.worker.protocol import longest_answer, wrong_shape
+from searchmark.running.worker.protocol import longest_answer, reply_problem
 from tests.support.archives import texts_below
 
 pytestmark = pytest.mark.slow
@@ -97,9 +97,10 @@ def test_repeats_that_fail_count_as_failures_in_a_row(place: Path) -> None:
 def test_an_answer_is_bounded_by_what_was_asked_for() -> None:
     assert longest_answer(100) < 4 << 20
     assert (
-        wrong_shape("search", {"ns": 1, "ids": ["a"] * 11, "dropped": {}}, 10) == "the worker's answer is malformed: 'ids' is wrong"
+        reply_problem("search", {"ns": 1, "ids": ["a"] * 11, "dropped": {}}, 10)
+        == "the worker's answer is malformed: 'ids' is wrong"
     )
-    assert wrong_shape("search", {"ns": 1, "ids": ["a"] * 10, "scores": [None] * 10, "dropped": {}}, 10) is None
+    assert reply_problem("search", {"ns": 1, "ids": ["a"] * 10, "scores": [None] * 10, "dropped": {}}, 10) is None
 
 
 def test_side_by_side_a_worker_that_cannot_start_leaves_the_work_to_the_others(place: Path) -> None:

@@ -13,14 +13,23 @@ from typing import Any
 
 import pytest
 
-from searchmark import RetrievalAgent, RetrievalResult, RunOptions, load_agent, run_suite
-from searchmark.agents.bm25 import Bm25Agent
-from searchmark.agents.source import BuiltIn, InProcess, PythonClass
-from searchmark.corpora.corpus import Corpus
-from searchmark.errors import UsageError
-from searchmark.records import Case, Judgment, Run, Suite
-from searchmark.running.worker.in_process import InProcessWorker
-from searchmark.services.network import network_allowed
+from searchmark import (
+    Case,
+    Corpus,
+    Judgment,
+    RetrievalAgent,
+    RetrievalResult,
+    Run,
+    RunSettings,
+    Suite,
+    UsageError,
+    load_agent,
+    run_suite,
+)
+from searchmark.agents.lexical.bm25 import Bm25Agent
+from searchmark.config.agents import BuiltInSource, InProcessSource, PythonSource
+from searchmark.io.network import network_allowed
+from searchmark.running.worker.client import InProcessWorker
 from tests.running.faulty import TRIGGER
 
 QUERIES = ["first", TRIGGER, "second"]
@@ -38,7 +47,7 @@ def corpus(tmp_path: Path) -> Path:
 
 
 def run(agent: Any, corpus: Path, **options: Any) -> Run:
-    return run_suite(SUITE, agent, corpus, RunOptions(**{"num_runs": 2, "randomize_order": False, **options}))
+    return run_suite(SUITE, agent, corpus, RunSettings(**{"num_runs": 2, "randomize_order": False, **options}))
 
 
 def statuses(run: Run) -> list[str]:
@@ -117,11 +126,11 @@ class TestWhatAnObjectBecomes:
     @pytest.mark.parametrize(
         ("agent", "name", "source"),
         [
-            ("bm25", "bm25", BuiltIn("bm25")),
-            (Bm25Agent, "bm25", BuiltIn("bm25")),
-            (ModuleLevel, "ModuleLevel", PythonClass(HERE, "ModuleLevel")),
-            (ModuleLevel.Nested, "Nested", PythonClass(HERE, "ModuleLevel.Nested")),
-            (search, "search", PythonClass(HERE, "search")),
+            ("bm25", "bm25", BuiltInSource("bm25")),
+            (Bm25Agent, "bm25", BuiltInSource("bm25")),
+            (ModuleLevel, "ModuleLevel", PythonSource(HERE, "ModuleLevel")),
+            (ModuleLevel.Nested, "Nested", PythonSource(HERE, "ModuleLevel.Nested")),
+            (search, "search", PythonSource(HERE, "search")),
         ],
     )
     def test_what_a_worker_can_import_is_isolated(self, agent: Any, name: str, source: object) -> None:
@@ -143,7 +152,7 @@ class TestWhatAnObjectBecomes:
     def test_what_only_this_process_has_stays_here(self, agent: Any, name: str) -> None:
         spec = load_agent(agent)
         assert (spec.name, spec.isolated) == (name, False)
-        assert isinstance(spec.source, InProcess)
+        assert isinstance(spec.source, InProcessSource)
         assert spec.source.object is agent
 
     def test_what_was_defined_in_the_main_module_or_has_lost_its_name_stays_here(self, monkeypatch) -> None:
@@ -184,12 +193,14 @@ def test_every_kind_of_agent_answers(agent: Any, corpus: Path) -> None:
     assert first_hits(run(agent, corpus)) == ["a.py"] * 3
 
 
+@pytest.mark.slow
 def test_a_class_that_a_worker_can_import_runs_in_another_process(corpus: Path, monkeypatch) -> None:
     monkeypatch.setattr(sys, "_searchmark_marks_this_process", True, raising=False)
     for agent, here in ((ModuleLevel, False), (ModuleLevel(), True)):
         assert [details.said for details in run(agent, corpus).details or ()] == [{"here": here}] * 3
 
 
+@pytest.mark.slow
 def test_a_run_says_whether_its_agent_was_isolated_and_what_it_said_of_itself(corpus: Path) -> None:
     here, there = run(Counting(), corpus, warm_up=False).provenance, run("random", corpus).provenance
     assert (here.agent.isolated, here.agent.description) == (False, {"asked": 0})
@@ -249,7 +260,7 @@ def test_a_failure_costs_its_case_and_no_other(agent: Any, status: str, reason: 
 
 def test_an_answer_after_the_deadline_is_a_timeout_afterwards(corpus: Path, monkeypatch) -> None:
     clock = [0.0]
-    monkeypatch.setattr("searchmark.running.worker.in_process.monotonic", lambda: clock[0])
+    monkeypatch.setattr("searchmark.running.worker.client.monotonic", lambda: clock[0])
 
     def slow(query: str, k: int) -> list[str]:
         clock[0] += 31.0 if query == TRIGGER else 0.5
@@ -374,6 +385,7 @@ def fails_to_say(query: str, k: int) -> list[str]:
     return ["a.py"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("isolated", [True, False], ids=["worker", "here"])
 def test_an_error_without_words_costs_one_case_and_one_with_a_password_does_not_show_it(corpus: Path, isolated: bool) -> None:
     agent = fails_to_say if isolated else functools.partial(fails_to_say)

@@ -7,25 +7,34 @@ from pathlib import Path
 
 import pytest
 
-from searchmark import Case, Document, Judgment, Run, Suite, judge
-from searchmark.agents.agent import AgentSpec
-from searchmark.agents.source import parse_source
-from searchmark.corpora.locations import Commit, Documents, Folder, Location, Remote
-from searchmark.errors import Incomparable, UsageError
-from searchmark.options.run_options import RunOptions
-from searchmark.records import IndexBuild, RunLabel, SearchedRepository
+from searchmark import (
+    AgentSpec,
+    Case,
+    Document,
+    Incomparable,
+    Judgment,
+    Run,
+    RunLabel,
+    RunSettings,
+    Suite,
+    UsageError,
+    load_run,
+    match_hits,
+    save_run,
+)
+from searchmark.config.agents import parse_source
+from searchmark.formats.corpora.locations import Commit, Documents, Folder, Location, Remote
+from searchmark.records.provenance import IndexBuild, SearchedRepository
 from searchmark.running.corpus_inspector import open_inspector
-from searchmark.running.entrant import Entrant
-from searchmark.running.plan import ordered
-from searchmark.running.request import RunRequest
+from searchmark.running.plan import order_cases
+from searchmark.running.request import AgentJob, RunRequest
 from searchmark.running.runner import run_agents
-from searchmark.runs import load_run, save_run
 from tests.support.small_histories import FILE, git, write_history
 
 TREES = [{b"app.py": (FILE, b"old\n")}, {b"main.py": (FILE, b"new\n")}]
 SUITE = Suite.from_cases("s", [Case("c", "old", (Judgment("app.py", "path"), Judgment("main.py", "path")))])
 SERVICE = """
-from searchmark.agents.agent import RetrievalAgent
+from searchmark.agents.protocol import RetrievalAgent
 
 
 class Service(RetrievalAgent):
@@ -47,10 +56,10 @@ def everywhere(location: Location) -> dict[str, Location]:
 
 def run_at(locations: Mapping[str, Location], source: str, journal: Path | None = None, *, resume: bool = False) -> Run:
     journals = {} if journal is None else {RunLabel("agent"): journal}
-    options = RunOptions(num_runs=1, initialize_timeout_seconds=60.0)
+    options = RunSettings(num_runs=1, initialize_timeout_seconds=60.0)
     return run_agents(
         RunRequest(
-            SUITE, (Entrant(AgentSpec("agent", parse_source(source)), locations, RunLabel("agent")),), options, journals, resume
+            SUITE, (AgentJob(AgentSpec("agent", parse_source(source)), locations, RunLabel("agent")),), options, journals, resume
         )
     ).runs[0]
 
@@ -81,7 +90,7 @@ def test_unreachable_targets_are_recorded_case_by_case_wherever_it_is_known(shop
     }
     for location, unreachable in expected.items():
         with open_inspector(SUITE, [everywhere(location)]) as inspector:
-            (step,) = ordered(SUITE, everywhere(location), 0)
+            (step,) = order_cases(SUITE, everywhere(location), 0)
             assert inspector.prefetch(step)().unreachable == unreachable
 
 
@@ -119,7 +128,7 @@ class TestService:
         assert load_run(tmp_path / "run.jsonl").valid is None
 
     def test_hits_count_although_it_is_not_known_whether_they_exist(self, source: str) -> None:
-        judged = judge(SUITE, run_at(everywhere(Remote("shop")), source))
+        judged = match_hits(SUITE, run_at(everywhere(Remote("shop")), source))
         assert (judged.hits.rank.tolist(), judged.hits.grade.tolist()) == ([1], [1])
 
     def test_nothing_is_said_about_its_corpus_or_its_index(self, source: str) -> None:
@@ -128,6 +137,7 @@ class TestService:
         assert (known.suite.corpus, known.repositories, known.own_corpus) == (None, (), True)
         assert known.index == IndexBuild()
 
+    @pytest.mark.slow
     def test_its_journal_can_be_resumed_at_the_same_service_only(self, source: str, tmp_path: Path) -> None:
         journal = tmp_path / "journal.jsonl"
         first = run_at(everywhere(Remote("shop")), source, journal)
@@ -136,6 +146,7 @@ class TestService:
         with pytest.raises(Incomparable, match="different corpus"):
             run_at(everywhere(Remote("other")), source, journal, resume=True)
 
+    @pytest.mark.slow
     def test_an_agent_that_needs_a_corpus_is_not_asked_there(self) -> None:
         with pytest.raises(UsageError, match="the agent 'agent' needs a corpus: name what to search with --corpus or --repo"):
             run_at(everywhere(Remote("shop")), "bm25")

@@ -10,10 +10,10 @@ from typing import Any
 
 import pytest
 
+from searchmark import FormatError
 from searchmark.cli.main import main
-from searchmark.errors import FormatError
-from searchmark.running import journal_lines
-from searchmark.running.journal_lines import JournalReader, Sealer, has_answers, journal_entries, whole_size
+from searchmark.running import journal
+from searchmark.running.journal import JournalReader, Sealer, has_lines_after_header, read_journal_entries, size_of_whole_lines
 
 CASES = 12
 JOURNAL = Path(".searchmark/suite.Fixed.jsonl")
@@ -95,6 +95,7 @@ def test_damage_is_named_by_its_line_and_nothing_is_dropped(workplace: Path, cap
         assert JOURNAL.read_bytes() == before, name
 
 
+@pytest.mark.slow
 def test_answers_before_the_damage_are_kept_by_deleting_the_rest(workplace: Path, capsys: Any) -> None:
     assert evaluate("-o", "whole.json") == 0
     JOURNAL.write_bytes(b"".join(JOURNAL.read_bytes().splitlines(keepends=True)[:6]))
@@ -104,6 +105,7 @@ def test_answers_before_the_damage_are_kept_by_deleting_the_rest(workplace: Path
     assert JOURNAL.read_bytes().count(b'"case":') == CASES
 
 
+@pytest.mark.slow
 def test_a_journal_of_an_older_version_is_refused_by_its_version(workplace: Path, capsys: Any) -> None:
     assert evaluate() == 0
     JOURNAL.write_bytes(JOURNAL.read_bytes().replace(b'"schema_version":2', b'"schema_version":1', 1))
@@ -111,16 +113,17 @@ def test_a_journal_of_an_older_version_is_refused_by_its_version(workplace: Path
     assert "schema_version: is 1" in capsys.readouterr().err
 
 
+@pytest.mark.slow
 def test_a_journal_that_is_longer_than_what_one_read_gives_is_read_to_its_end(
     workplace: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     assert evaluate() == 0
-    whole = journal_entries(JOURNAL)
+    whole = read_journal_entries(JOURNAL)
     reads = os.pread
-    monkeypatch.setattr(journal_lines, "PIECE", 16)
+    monkeypatch.setattr(journal, "PIECE", 16)
     monkeypatch.setattr(os, "pread", lambda descriptor, size, position: reads(descriptor, min(size, 64), position))
     assert evaluate("--resume") == 0
-    assert journal_entries(JOURNAL) == whole
+    assert read_journal_entries(JOURNAL) == whole
 
 
 def test_only_a_last_line_without_an_end_is_cut_off(tmp_path: Path) -> None:
@@ -128,22 +131,22 @@ def test_only_a_last_line_without_an_end_is_cut_off(tmp_path: Path) -> None:
     for content, whole in [(b"", 0), (b"abc", 0), (b"abc\n", 4), (b"abc\nde", 4), (b"abc\nde\n", 7), (b"\n\0\0\0", 1)]:
         path.write_bytes(content)
         descriptor = os.open(path, os.O_RDONLY)
-        assert (whole_size(descriptor), has_answers(descriptor)) == (whole, content[:whole].count(b"\n") > 1)
+        assert (size_of_whole_lines(descriptor), has_lines_after_header(descriptor)) == (whole, content[:whole].count(b"\n") > 1)
         os.close(descriptor)
 
 
 def test_a_line_that_is_sealed_but_no_answer_is_refused(tmp_path: Path) -> None:
     sealer, path = Sealer(), tmp_path / "journal"
-    header = {**journal_lines.JOURNAL_SCHEMA.header(), "identity": {}, "salt": ""}
+    header = {**journal.JOURNAL_SCHEMA.header(), "identity": {}, "salt": ""}
     wrong = {"case": "c", "status": "ok", "ids": ["a"], "details": {}, "lines": [[1, 10**40]]}
     path.write_bytes(sealer.seal(header) + sealer.seal(wrong))
     with pytest.raises(FormatError, match="line 2: is not an answer"):
-        journal_entries(path)
+        read_journal_entries(path)
 
 
 def test_a_repeated_answer_that_was_written_counts(tmp_path: Path) -> None:
     sealer, path = Sealer(), tmp_path / "journal"
-    header = {**journal_lines.JOURNAL_SCHEMA.header(), "identity": {}, "salt": ""}
+    header = {**journal.JOURNAL_SCHEMA.header(), "identity": {}, "salt": ""}
     answers = [{"case": "c", "status": status, "ids": [], "details": {}} for status in ("error", "ok")]
     path.write_bytes(b"".join(map(sealer.seal, [header, *answers])))
     descriptor = os.open(path, os.O_RDONLY)
@@ -152,7 +155,7 @@ def test_a_repeated_answer_that_was_written_counts(tmp_path: Path) -> None:
     assert len(list(reader.records())) == 2
     assert sealer.fits(descriptor)
     os.close(descriptor)
-    assert journal_entries(path)["c"].outcome.status == "ok"
+    assert read_journal_entries(path)["c"].outcome.status == "ok"
 
 
 @pytest.mark.slow
@@ -179,6 +182,7 @@ def test_an_agent_that_writes_into_the_journal_of_another_makes_that_run_untrust
     assert main([*command, "--num-runs", "1", "--resume"]) == resuming
 
 
+@pytest.mark.slow
 def test_nothing_of_a_changed_journal_is_resumed_and_starting_over_works(workplace: Path, capsys: Any) -> None:
     Path("fixed.py").write_text(FIXED + f"    def close(self): open({str(JOURNAL.resolve())!r}, 'a').write('x')\n")
     assert evaluate() == 2

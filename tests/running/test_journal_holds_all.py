@@ -11,14 +11,12 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from searchmark.records import RunLabel
-from searchmark.running.events import WorkerEvent
-from searchmark.running.journal import Journal, RunStart
-from searchmark.running.journal_lines import JournalEntry
-from searchmark.running.run_builder import assembled
-from searchmark.running.session import answered
-from searchmark.running.worker.protocol import DROPPED_KINDS, LARGEST_COUNT, wrong_shape
-from searchmark.runs.native import read_native, write_native
+from searchmark import RunLabel, load_run
+from searchmark.formats.runs.native import write_native_run
+from searchmark.running.journal import Journal, JournalEntry, RunStart
+from searchmark.running.run_builder import run_from_entries
+from searchmark.running.session import WorkerEvent, outcome_of_reply
+from searchmark.running.worker.protocol import DROPPED_KINDS, LARGEST_COUNT, reply_problem
 
 DEPTH = 3
 START = RunStart("run", datetime(2024, 1, 1, tzinfo=UTC))
@@ -29,7 +27,7 @@ def nest(value: Any, depth: int) -> Any:
     return nest([value], depth - 1) if depth else value
 
 
-# Values as a frame can hold them, whether they are allowed or not: `wrong_shape` is what decides.
+# Values as a frame can hold them, whether they are allowed or not: `reply_problem` is what decides.
 texts = st.text(st.characters(codec=None), max_size=8)
 counts = st.integers(0, LARGEST_COUNT)
 whole = st.integers(-LARGEST_COUNT, LARGEST_COUNT)
@@ -57,18 +55,18 @@ def test_every_answer_that_is_accepted_is_read_back_as_it_was(
 ) -> None:
     ids, scores, lines = columns
     reply = {"ns": ns, "ids": ids, "scores": scores, "lines": lines, "dropped": left_out, **said}
-    assume(wrong_shape("search", reply, DEPTH) is None)
-    outcome = answered(reply, cold_ms=(ns / 1e6,))
+    assume(reply_problem("search", reply, DEPTH) is None)
+    outcome = outcome_of_reply(reply, cold_ms=(ns / 1e6,))
     entry = JournalEntry(outcome, (True,) * len(ids) if known else None)
     with TemporaryDirectory() as folder:
         assert reread(Path(folder), entry).entries == {"c1": entry}
-        write_native(assembled(RunLabel("mine"), ["c1"], {"c1": entry}), Path(folder) / "run.jsonl")
-        assert read_native(Path(folder) / "run.jsonl").details == (outcome.details,)
+        write_native_run(run_from_entries(RunLabel("mine"), ["c1"], {"c1": entry}), Path(folder) / "run.jsonl")
+        assert load_run(Path(folder) / "run.jsonl").details == (outcome.details,)
 
 
 @given(st.text(st.characters(codec=None), max_size=20), st.none() | counts)
 def test_every_failure_that_is_accepted_is_read_back_as_it_was(reason: str, ns: int | None) -> None:
-    assume(wrong_shape("search", {"failed": reason, "ns": ns}, DEPTH) is None)
+    assume(reply_problem("search", {"failed": reason, "ns": ns}, DEPTH) is None)
     event = WorkerEvent("ended", reason=reason)
     with TemporaryDirectory() as folder:
         assert reread(Path(folder), event).events == [event]
@@ -79,7 +77,7 @@ def test_every_preparation_that_is_accepted_is_read_back_as_it_was(
     ns: int, size: int | None, memory: int | None, said: dict[str, Any]
 ) -> None:
     facts: dict[str, Any] = {"how": "updated", "index_bytes": size, "memory": memory, "description": said}
-    assume(wrong_shape("prepare", {"ns": ns, "around_ns": 0, **facts}, DEPTH) is None)
+    assume(reply_problem("prepare", {"ns": ns, "around_ns": 0, **facts}, DEPTH) is None)
     event = WorkerEvent("prepared", seconds=ns / 1e9, **facts)
     with TemporaryDirectory() as folder:
         assert reread(Path(folder), event).events == [event]

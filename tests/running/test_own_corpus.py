@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from searchmark import AgentSpec, Case, Experiment, Judgment, Run, Suite, Where
-from searchmark.records import IndexBuild
+from searchmark import AgentSpec, Case, Experiment, Judgment, Run, SearchScope, Suite
+from searchmark.records.provenance import IndexBuild
 from tests.agents.outside.mcp_servers import SERVER
 from tests.support.hostile_http import hostile_peer
 
@@ -45,36 +45,40 @@ def agents(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, Agent
 
 
 @pytest.fixture
-def corpus(tmp_path: Path) -> Where:
+def corpus(tmp_path: Path) -> SearchScope:
     (tmp_path / "docs").mkdir()
     (tmp_path / "docs" / "a.txt").write_text("some words\n")
-    return Where(corpus=str(tmp_path / "docs"))
+    return SearchScope(corpus=str(tmp_path / "docs"))
 
 
-def run_of(spec: AgentSpec, where: Where) -> Run:
+def run_of(spec: AgentSpec, where: SearchScope) -> Run:
     return Experiment(SUITE, [spec], where=where).run().runs[0]
 
 
 @pytest.mark.parametrize("kind", ["http", "function", "command", pytest.param("mcp", marks=pytest.mark.slow)])
-def test_its_index_is_not_known_with_and_without_a_corpus(kind: str, agents: dict[str, AgentSpec], corpus: Where) -> None:
-    alone, checked = (run_of(agents[kind], where).provenance for where in (Where(), corpus))
+def test_its_index_is_not_known_with_and_without_a_corpus(kind: str, agents: dict[str, AgentSpec], corpus: SearchScope) -> None:
+    alone, checked = (run_of(agents[kind], where).provenance for where in (SearchScope(), corpus))
     assert (alone.own_corpus, alone.index, checked.own_corpus, checked.index) == (True, IndexBuild(), True, IndexBuild())
     assert [each.memory_bytes is not None for each in (alone, checked)] == [kind in LOCAL] * 2
     assert (alone.service, checked.service) == (kind, None)
 
 
-def test_hits_are_checked_against_a_corpus_that_is_named(agents: dict[str, AgentSpec], corpus: Where) -> None:
-    alone, checked = (run_of(agents["command"], where) for where in (Where(), corpus))
+@pytest.mark.slow
+def test_hits_are_checked_against_a_corpus_that_is_named(agents: dict[str, AgentSpec], corpus: SearchScope) -> None:
+    alone, checked = (run_of(agents["command"], where) for where in (SearchScope(), corpus))
     assert alone.valid is None
     assert checked.valid is not None
 
 
-def test_of_one_that_asks_another_with_its_own_corpus_it_is_not_known_either(agents: dict[str, AgentSpec], corpus: Where) -> None:
+@pytest.mark.slow
+def test_of_one_that_asks_another_with_its_own_corpus_it_is_not_known_either(
+    agents: dict[str, AgentSpec], corpus: SearchScope
+) -> None:
     known = run_of(agents["hybrid"], corpus).provenance
     assert (known.own_corpus, known.index, known.memory_bytes) == (True, IndexBuild(), None)
 
 
-def test_one_that_searches_what_it_is_given_knows_both(agents: dict[str, AgentSpec], corpus: Where) -> None:
+def test_one_that_searches_what_it_is_given_knows_both(agents: dict[str, AgentSpec], corpus: SearchScope) -> None:
     known = run_of(AgentSpec.from_plain({"name": "bm25", "source": "bm25", "config": {}}), corpus).provenance
     assert (known.own_corpus, known.service) == (False, None)
     assert known.index is not None

@@ -10,11 +10,11 @@ from typing import Any
 
 import pytest
 
-from searchmark import AgentSpec, Case, Judgment, Run, RunOptions, Suite, load_agent, load_run, run_suite
+from searchmark import AgentSpec, Case, Judgment, Run, RunSettings, Suite, load_agent, load_run, run_suite
 from searchmark.cli.main import main
 from tests.support.small_histories import FILE, write_history
 
-ONCE = RunOptions(num_runs=1, warm_up=False)
+ONCE = RunSettings(num_runs=1, warm_up=False)
 SUITE = Suite.from_cases("s", [Case("c1", "pear", (Judgment("pear.txt", "path"),))])
 CHUNKS = "{file}#chunk-{n}"
 
@@ -52,17 +52,20 @@ def hits_of(run: Run) -> list[str]:
     return [hit.id for hit in answer.hits]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("pear", ["$0/pear.txt", "./pear.txt", "a/../pear.txt", "$0/../real/pear.txt", "$0//pear.txt"])
 def test_one_document_under_two_spellings_is_fused(pear: str, corpus: Path) -> None:
     arms = [arm("one", "$0/plum.txt", pear), arm("two", "apple.txt", "pear.txt")]
     assert hits_of(run_of("hybrid", corpus, arms=arms)) == ["pear.txt", "apple.txt", "plum.txt"]
 
 
+@pytest.mark.slow
 def test_an_arm_that_prints_paths_is_fused_with_one_that_gives_documents(corpus: Path) -> None:
     arms = ["bm25", arm("one", "$0/plum.txt", "$0/pear.txt")]
     assert hits_of(run_of("hybrid", corpus, arms=arms))[0] == "pear.txt"
 
 
+@pytest.mark.slow
 def test_a_reranker_gets_the_texts_of_what_an_arm_prints(corpus: Path) -> None:
     answer = hits_of(run_of("rerank", corpus, arm=arm("one", "$0/plum.txt", "./plum.txt", "$0/pear.txt"), names=False))
     assert answer == ["pear.txt", "plum.txt"]
@@ -74,6 +77,7 @@ def test_a_streaming_program_can_be_an_arm(corpus: Path) -> None:
     assert hits_of(run_of("hybrid", corpus, arms=[one, arm("two", "apple.txt", "pear.txt")]))[0] == "pear.txt"
 
 
+@pytest.mark.slow
 def test_addresses_and_what_does_not_exist_stay_as_they_are(corpus: Path) -> None:
     assert hits_of(run_of("hybrid", corpus, arms=[arm("one", "http://a//b")])) == ["http://a//b"]
     printed = arm("one", "./nothing.txt", "$0/./plum.txt")
@@ -87,6 +91,7 @@ def test_ids_of_a_service_that_are_no_paths_stay_as_they_are() -> None:
     assert hits_of(run_of("hybrid", None, arms=[one, two])) == ["http://a//b/./c", "x/../y"]
 
 
+@pytest.mark.slow
 def test_paths_in_the_folder_of_a_commit_are_fused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     trees = [{b"src/a.py": (FILE, b"a = 1\n"), b"src/b.py": (FILE, b"b = %d\n" % n)} for n in range(3)]
     commits = write_history(tmp_path / "shop", trees)
@@ -102,6 +107,7 @@ def test_paths_in_the_folder_of_a_commit_are_fused(tmp_path: Path, monkeypatch: 
     assert [[hit.id for hit in answer.hits] for answer in load_run("run.jsonl").answers] == [["src/b.py", "src/a.py"]] * 2
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("depth", [2, 10])
 def test_chunks_of_one_file_are_merged_under_every_spelling_and_use_up_no_depth(depth: int, corpus: Path) -> None:
     lines = ["$0/plum.txt#chunk-1", "plum.txt#chunk-2", "./plum.txt#chunk-3", "pear.txt#chunk-1"]
@@ -128,6 +134,7 @@ def with_chunks(source: str, *argv: str, **more: Any) -> dict[str, Any]:
     return {"name": "one", "source": source, "chunk_of": CHUNKS, "config": {"argv": argv, **more}}
 
 
+@pytest.mark.slow
 def test_an_arm_with_chunks_that_cannot_be_started_is_an_agent_that_cannot(corpus: Path) -> None:
     run = run_of("hybrid", None, arms=[with_chunks("mcp", sys.executable, "-c", "raise SystemExit(3)")])
     (answer,) = run.answers

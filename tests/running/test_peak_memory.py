@@ -33,22 +33,25 @@ def memory_of(folder: Path, code: str, *before: str, **options: object) -> int:
     return run.provenance.memory_bytes or 0
 
 
+@pytest.mark.slow
 def test_a_program_that_stays_counts(tmp_path: Path) -> None:
     assert memory_of(tmp_path, STAYS, stays=True) > MEGABYTES * 10**6
 
 
+@pytest.mark.slow
 def test_a_program_that_another_one_starts_counts(tmp_path: Path) -> None:
     assert memory_of(tmp_path, STAYS, "-c", BEHIND_A_SHELL, stays=True) > MEGABYTES * 10**6
 
 
+@pytest.mark.slow
 def test_a_program_that_has_ended_counts(tmp_path: Path) -> None:
     assert memory_of(tmp_path, ONCE, stdin="{query}") > MEGABYTES * 10**6
 
 
 @pytest.mark.skipif(not LINUX, reason="what is counted of a process that begins as a copy is a matter of the kernel")
 def test_a_program_that_is_no_larger_than_the_worker_is_not_the_copy_that_it_began_as() -> None:
-    code = "from searchmark.running.worker.process_tree import peak_memory; import subprocess; " + HOLDS
-    code += "before = peak_memory(); subprocess.run(['true'], check=True); print(before, peak_memory())"
+    code = "from searchmark.running.worker.process_tree import peak_memory_bytes; import subprocess; " + HOLDS
+    code += "before = peak_memory_bytes(); subprocess.run(['true'], check=True); print(before, peak_memory_bytes())"
     said = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
     before, after = map(int, said.split())
     assert after < before + (8 << 20)

@@ -7,12 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from searchmark.corpora.locations import Folder
-from searchmark.errors import NothingEvaluated, UsageError
-from searchmark.options.experiment_options import CaseSelection
-from searchmark.records import Case, Suite
-from searchmark.running.plan import blocks, ordered, planned, selected, turns
-from searchmark.running.shards import parse_shard
+from searchmark import Case, CaseSelection, NothingEvaluated, Suite, UsageError
+from searchmark.formats.corpora.locations import Folder
+from searchmark.running.plan import order_cases, parse_shard, select_cases, select_cases_and_shard, split_into_blocks, turns
 
 HERE = Folder("here", Path("/somewhere"))
 
@@ -25,7 +22,7 @@ def suite(count: int = 40, **rest: object) -> Suite:
 
 
 def order(of: Suite, seed: int = 0, **rest: bool) -> list[str]:
-    return [step.case for step in ordered(of, dict.fromkeys(of.table.ids, HERE), seed, **rest)]
+    return [step.case for step in order_cases(of, dict.fromkeys(of.table.ids, HERE), seed, **rest)]
 
 
 def test_the_same_seed_gives_the_same_order_and_another_seed_another() -> None:
@@ -39,19 +36,19 @@ def test_without_shuffling_the_order_is_that_of_the_suite() -> None:
 
 
 def test_leaving_out_cases_does_not_reorder_the_others() -> None:
-    smaller = selected(suite(), CaseSelection(categories=("cat1",)), 0)
+    smaller = select_cases(suite(), CaseSelection(categories=("cat1",)), 0)
     assert order(smaller) == [case for case in order(suite()) if case in smaller.table.index]
 
 
 def test_cases_of_one_location_stay_together() -> None:
     locations = {case: Folder(f"folder{i % 2}", Path("/somewhere")) for i, case in enumerate(suite().table.ids)}
-    names = [step.location.name for step in ordered(suite(), locations, 0)]
+    names = [step.location.name for step in order_cases(suite(), locations, 0)]
     assert names == ["folder0"] * 20 + ["folder1"] * 20
 
 
 def test_a_case_without_a_query_cannot_be_asked() -> None:
     with pytest.raises(UsageError, match="'a' has no query"):
-        ordered(Suite.from_cases("s", [Case("a")]), {"a": HERE}, 0)
+        order_cases(Suite.from_cases("s", [Case("a")]), {"a": HERE}, 0)
 
 
 @pytest.mark.parametrize(
@@ -64,36 +61,36 @@ def test_a_case_without_a_query_cannot_be_asked() -> None:
     ],
 )
 def test_filters_keep_what_they_say(filters: CaseSelection, left: list[str]) -> None:
-    smaller = selected(suite(), filters, 0)
+    smaller = select_cases(suite(), filters, 0)
     assert list(smaller.table.ids) == left
     assert smaller.dropped["cases_filtered_out"] == 40 - len(left)
 
 
 def test_cases_can_be_named() -> None:
-    assert selected(suite(), CaseSelection(), 0, frozenset({"c3", "c5"})).table.ids == ("c3", "c5")
+    assert select_cases(suite(), CaseSelection(), 0, frozenset({"c3", "c5"})).table.ids == ("c3", "c5")
 
 
 def test_what_failed_in_a_shard_or_a_sample_is_not_cut_again() -> None:
     chosen = CaseSelection(sample=20, shard="2/4", last_failed=True)
-    part = selected(suite(), chosen, 0)
+    part = select_cases(suite(), chosen, 0)
     failed = frozenset(part.table.ids[1:3])
-    assert selected(suite(), chosen, 0, failed).table.ids == part.table.ids[1:3]
-    assert planned(suite(), chosen, 0, failed)[1] is None
+    assert select_cases(suite(), chosen, 0, failed).table.ids == part.table.ids[1:3]
+    assert select_cases_and_shard(suite(), chosen, 0, failed)[1] is None
 
 
 def test_a_sample_has_the_size_and_depends_on_the_seed() -> None:
-    samples = [selected(suite(), CaseSelection(sample=7), seed).table.ids for seed in (0, 0, 1)]
+    samples = [select_cases(suite(), CaseSelection(sample=7), seed).table.ids for seed in (0, 0, 1)]
     assert len(samples[0]) == 7
     assert samples[0] == samples[1] != samples[2]
 
 
 def test_a_larger_sample_holds_the_smaller_one() -> None:
-    small, large = (set(selected(suite(), CaseSelection(sample=size), 3).table.ids) for size in (5, 15))
+    small, large = (set(select_cases(suite(), CaseSelection(sample=size), 3).table.ids) for size in (5, 15))
     assert small < large
 
 
 def test_shards_part_the_suite_among_them() -> None:
-    parts = [selected(suite(), CaseSelection(shard=f"{number}/{3}"), 0).table.ids for number in (1, 2, 3)]
+    parts = [select_cases(suite(), CaseSelection(shard=f"{number}/{3}"), 0).table.ids for number in (1, 2, 3)]
     assert sorted(case for part in parts for case in part) == sorted(suite().table.ids)
 
 
@@ -105,17 +102,17 @@ def test_a_shard_that_cannot_be_read_is_refused(text: str) -> None:
 
 def test_an_unknown_category_is_refused_with_those_that_exist() -> None:
     with pytest.raises(UsageError, match="the categories are: cat0, cat1, cat2"):
-        selected(suite(), CaseSelection(categories=("dog",)), 0)
+        select_cases(suite(), CaseSelection(categories=("dog",)), 0)
 
 
 def test_at_least_one_case_must_be_left() -> None:
     with pytest.raises(NothingEvaluated, match="no case of the suite 's' is left"):
-        selected(suite(), CaseSelection(text="zebra"), 0)
+        select_cases(suite(), CaseSelection(text="zebra"), 0)
 
 
 def test_a_suite_that_needs_no_filter_is_left_alone() -> None:
     whole = suite()
-    assert selected(whole, CaseSelection(), 0) is whole
+    assert select_cases(whole, CaseSelection(), 0) is whole
 
 
 def test_agents_take_turns_and_each_comes_first() -> None:
@@ -128,13 +125,13 @@ def test_agents_take_turns_and_each_comes_first() -> None:
 
 
 def test_blocks_cover_all_steps_in_order() -> None:
-    steps = ordered(suite(), dict.fromkeys(suite().table.ids, HERE), 0)
-    assert [len(block) for block in blocks(steps, 25)] == [25, 15]
-    assert [step for block in blocks(steps, 25) for step in block] == list(steps)
+    steps = order_cases(suite(), dict.fromkeys(suite().table.ids, HERE), 0)
+    assert [len(block) for block in split_into_blocks(steps, 25)] == [25, 15]
+    assert [step for block in split_into_blocks(steps, 25) for step in block] == list(steps)
 
 
 def test_steps_are_made_when_they_are_looked_at_and_are_the_same_each_time() -> None:
-    steps = ordered(suite(), dict.fromkeys(suite().table.ids, HERE), 0)
+    steps = order_cases(suite(), dict.fromkeys(suite().table.ids, HERE), 0)
     assert [steps[place] for place in range(len(steps))] == list(steps) == [*steps[:7], *steps[7:]]
     assert steps[-1] == list(steps)[-1]
     with pytest.raises(IndexError):
@@ -143,4 +140,4 @@ def test_steps_are_made_when_they_are_looked_at_and_are_the_same_each_time() -> 
 
 def test_equal_locations_are_one_even_if_each_case_has_its_own_object() -> None:
     one, own = HERE, {case: replace(HERE) for case in suite().table.ids}
-    assert list(ordered(suite(), own, 0)) == list(ordered(suite(), dict.fromkeys(own, one), 0))
+    assert list(order_cases(suite(), own, 0)) == list(order_cases(suite(), dict.fromkeys(own, one), 0))

@@ -9,7 +9,7 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from searchmark.running.worker import process_tree
-from searchmark.running.worker.process_tree import LINUX, children, waiting_for_core
+from searchmark.running.worker.process_tree import LINUX, children, wait_for_core
 
 pytestmark = pytest.mark.skipif(not LINUX, reason="the children of a process are looked up in /proc")
 
@@ -22,7 +22,7 @@ def test_the_children_of_a_process_are_those_of_all_its_threads() -> None:
     with ThreadPoolExecutor(1) as pool:
         started = [sleeping(), pool.submit(sleeping).result()]
         try:
-            by_parents = sorted(pid for pid, parent in process_tree.parents().items() if parent == os.getpid())
+            by_parents = sorted(pid for pid, parent in process_tree.parent_of_each_process().items() if parent == os.getpid())
             assert sorted(children(os.getpid())) == by_parents
             assert {each.pid for each in started} <= set(by_parents)
             assert children(started[0].pid) == []
@@ -33,10 +33,10 @@ def test_the_children_of_a_process_are_those_of_all_its_threads() -> None:
 
 
 def test_how_long_a_worker_waited_is_known_without_looking_at_all_processes(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(process_tree, "parents", lambda: pytest.fail("all processes were looked at"))
+    monkeypatch.setattr(process_tree, "parent_of_each_process", lambda: pytest.fail("all processes were looked at"))
     started = sleeping()
     try:
-        assert waiting_for_core(os.getpid()) is not None
+        assert wait_for_core(os.getpid()) is not None
     finally:
         started.kill()
         started.wait()

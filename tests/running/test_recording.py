@@ -11,12 +11,12 @@ from typing import Any
 
 import pytest
 
+from searchmark import load_agent
 from searchmark.cli.main import main
-from searchmark.registry import load_agent
 from searchmark.running.clock_check import ALLOWED_NS, ClockCheck, Load
 from searchmark.running.sandbox.launch import Launch
 from searchmark.running.session import Session
-from searchmark.running.worker.client import Output, Process
+from searchmark.running.worker.client import OutputCapture, WorkerProcess
 from searchmark.running.worker.protocol import longest_answer
 
 HERE = Path(__file__).parent
@@ -66,6 +66,7 @@ def test_an_interruption_before_the_next_request_loses_no_answer(workplace: Path
     assert set(answered) <= {line["case"] for line in journal() if "case" in line}
 
 
+@pytest.mark.slow
 def test_the_journal_has_answers_and_events_in_the_order_in_which_they_came(workplace: Path) -> None:
     assert evaluated("bm25") == 0
     kinds = [line.get("event", next(iter(line))) for line in journal()[1:]]
@@ -73,8 +74,8 @@ def test_the_journal_has_answers_and_events_in_the_order_in_which_they_came(work
 
 
 @pytest.fixture
-def worker() -> Iterator[Process]:
-    process = Process({"stdout": Output(), "stderr": Output()}, longest_answer(10), Launch(os.environ))
+def worker() -> Iterator[WorkerProcess]:
+    process = WorkerProcess({"stdout": OutputCapture(), "stderr": OutputCapture()}, longest_answer(10), Launch(os.environ))
     request = {"op": "load", "agent": load_agent("random").to_plain(), "memory_limit_mb": None, "foreign": False, "network": False}
     try:
         process.ask(request, 60.0)
@@ -87,7 +88,8 @@ def work() -> None:
     time.sleep(WORK)  # as a disk does that is slower than the deadline; there is nothing else to wait for
 
 
-def test_work_of_our_own_is_not_the_time_of_the_agent(worker: Process) -> None:
+@pytest.mark.slow
+def test_work_of_our_own_is_not_the_time_of_the_agent(worker: WorkerProcess) -> None:
     clock = ClockCheck(Load(10))
     clock.begin(worker)
     assert worker.ask({"op": "reset"}, DEADLINE, work).keys() == {"id"}
@@ -96,6 +98,6 @@ def test_work_of_our_own_is_not_the_time_of_the_agent(worker: Process) -> None:
     assert clock.believes({"ns": 0}, worker, "")
 
 
-def test_an_answer_that_comes_after_our_own_work_is_timed_exactly(worker: Process) -> None:
+def test_an_answer_that_comes_after_our_own_work_is_timed_exactly(worker: WorkerProcess) -> None:
     assert worker.unseen_ns == 0  # to load takes longer than to do nothing
     assert worker.took_ns > 0

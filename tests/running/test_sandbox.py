@@ -15,12 +15,9 @@ from typing import Any
 
 import pytest
 
-from searchmark import Case, Experiment, Judgment, RunOptions, Suite, Where
-from searchmark.errors import UsageError
-from searchmark.running.sandbox.bubblewrap import PROGRAM, arguments
-from searchmark.running.sandbox.interpreter import interpreter_paths
-from searchmark.running.sandbox.variables import explained
-from searchmark.running.sandbox.view import View
+from searchmark import Case, Experiment, Judgment, RunSettings, SearchScope, Suite, UsageError
+from searchmark.running.sandbox.launch import BUBBLEWRAP, bubblewrap_arguments, explain_missing_variable
+from searchmark.running.sandbox.view import View, interpreter_paths
 from tests.support.lairs import VARIABLES, Lair
 from tests.support.sandboxes import MECHANISMS, available, mechanisms
 
@@ -108,7 +105,7 @@ def test_the_mounts_of_bubblewrap_alone_keep_root_from_settings_of_the_kernel(tm
     available("bubblewrap")
     view = View(interpreter_paths(), (), (), (), network=False, folder=tmp_path)
     inside = [sys.executable, "-I", "-c", "import os; print(os.getuid()); open('/proc/sys/fs/lease-break-time', 'r+')"]
-    command = [PROGRAM, *arguments(view), "--", *inside]
+    command = [BUBBLEWRAP, *bubblewrap_arguments(view), "--", *inside]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert (done.stdout, "Read-only file system" in done.stderr) == ("0\n", True)
 
@@ -201,7 +198,7 @@ def test_a_variable_that_was_withheld_is_named_by_the_error(lair: Lair) -> None:
 
 
 def test_only_a_missing_variable_that_was_withheld_is_explained() -> None:
-    assert explained("KeyError: 'HOME'", frozenset({"A_TOKEN"})) == "KeyError: 'HOME'"
+    assert explain_missing_variable("KeyError: 'HOME'", frozenset({"A_TOKEN"})) == "KeyError: 'HOME'"
 
 
 def test_without_bubblewrap_the_error_says_what_to_install(lair: Lair) -> None:
@@ -237,4 +234,6 @@ def test_an_object_of_this_process_cannot_be_sandboxed(tmp_path: Path) -> None:
     suite = Suite.from_cases("s", [Case("c", "q", (Judgment("f", "path"),))])
     (tmp_path / "f").write_text("text")
     with pytest.raises(UsageError, match="is an object of this process, which no sandbox can hold"):
-        Experiment(suite, [lambda query, k: []], Where(corpus=str(tmp_path)), options=RunOptions(sandbox=mechanisms()[0])).run()
+        Experiment(
+            suite, [lambda query, k: []], SearchScope(corpus=str(tmp_path)), options=RunSettings(sandbox=mechanisms()[0])
+        ).run()

@@ -6,8 +6,7 @@ from typing import Any
 
 import pytest
 
-from searchmark.errors import UsageError
-from searchmark.registry import load_agent
+from searchmark import UsageError, load_agent
 from searchmark.running.sandbox.launch import Launch, Sandbox
 
 

@@ -11,15 +11,12 @@ from typing import Any
 
 import pytest
 
-from searchmark import Case, Experiment, Judgment, RunOptions, Suite, Where
-from searchmark.agents.agent import AgentSpec
-from searchmark.agents.source import parse_source
-from searchmark.corpora.locations import Commit
-from searchmark.errors import UsageError
-from searchmark.registry import check_spec
-from searchmark.running.sandbox.needs import Needs, needs_of, saved_index
-from searchmark.running.sandbox.view import view_of
-from tests.embedders.tiny_bert import write_folder
+from searchmark import AgentSpec, Case, Experiment, Judgment, RunSettings, SearchScope, Suite, UsageError
+from searchmark.agents.registry import check_spec
+from searchmark.config.agents import parse_source
+from searchmark.formats.corpora.locations import Commit
+from searchmark.running.sandbox.view import AgentNeeds, build_view, needs_of, saved_index_files
+from tests.agents.tiny_bert import write_folder
 from tests.support.sandboxes import mechanisms
 from tests.support.small_histories import FILE, LINK, PROGRAM, write_history
 
@@ -74,15 +71,15 @@ def test_the_values_of_a_filter_grant_nothing(
     }
     spec = AgentSpec("a", parse_source(source), options.get(source, own))
     files = {"vector-table": (tmp_path / "table.db",)}
-    assert needs_of(spec) == Needs(network=False, variables=frozenset(), files=files.get(source, ()))
-    assert list(saved_index(spec)) == []
+    assert needs_of(spec) == AgentNeeds(network=False, variables=frozenset(), files=files.get(source, ()))
+    assert list(saved_index_files(spec)) == []
     check_spec(spec, foreign=False, network=False)
 
 
 def test_an_index_that_is_not_there_cannot_be_made_in_a_sandbox(tmp_path: Path) -> None:
     spec = AgentSpec("a", parse_source("semantic"), {"index_file": str(tmp_path / "index.npz")})
     with pytest.raises(UsageError, match="a sandboxed agent cannot make it; make it without --sandbox first"):
-        list(saved_index(spec))
+        list(saved_index_files(spec))
 
 
 BUILT_IN = ["bm25", "fts5", "hybrid", "keyword", "path-match", "popular", "random", "rerank", "semantic"]
@@ -107,16 +104,16 @@ def documents(folder: Path) -> Path:
     return file
 
 
-def searched(kind: str, repository: tuple[Path, list[str]], folder: Path) -> Where:
+def searched(kind: str, repository: tuple[Path, list[str]], folder: Path) -> SearchScope:
     return {
-        "folder": lambda: Where(corpus=str(repository[0])),
-        "documents": lambda: Where(corpus=str(documents(folder))),
-        "commits": lambda: Where(repositories=(str(repository[0]),), snapshots=("parent",)),
+        "folder": lambda: SearchScope(corpus=str(repository[0])),
+        "documents": lambda: SearchScope(corpus=str(documents(folder))),
+        "commits": lambda: SearchScope(repositories=(str(repository[0]),), snapshots=("parent",)),
     }[kind]()
 
 
-def answers(agents: Sequence[str | AgentSpec], cases: list[Case], where: Where, level: Any) -> list[Any]:
-    options = RunOptions(num_runs=1, sandbox=level)
+def answers(agents: Sequence[str | AgentSpec], cases: list[Case], where: SearchScope, level: Any) -> list[Any]:
+    options = RunSettings(num_runs=1, sandbox=level)
     runs = Experiment(Suite.from_cases("s", cases), agents, where, options=options).run().runs
     return [(run.label.agent, [(answer.status, answer.hits) for answer in run.answers]) for run in runs]
 
@@ -137,7 +134,7 @@ def test_every_built_in_agent_answers_the_same_in_a_sandbox(kind: str, repositor
 def test_a_model_in_a_folder_of_its_own_is_readable_in_a_sandbox(tmp_path: Path) -> None:
     model = write_folder(tmp_path / "models" / "tiny")
     (tmp_path / "project").mkdir()
-    where = Where(corpus=str(documents(tmp_path / "project")))
+    where = SearchScope(corpus=str(documents(tmp_path / "project")))
     spec = AgentSpec("onnx", parse_source("semantic"), {"embedder": {"name": "onnx", "model": str(model), "cache": False}})
     cases = [Case("c", "search engine", (Judgment("x", "path"),))]
     plain = answers([spec], cases, where, "off")
@@ -176,7 +173,7 @@ def history_cases(commits: list[str]) -> list[Case]:
 @pytest.mark.parametrize("agent", ["ReadsDocuments", "ReadsFiles"])
 def test_an_agent_that_is_shown_only_files_answers_as_without_a_sandbox(agent: str, seconds: int, tmp_path: Path) -> None:
     commits = write_history(tmp_path / "shop", ODD_STATES, seconds=seconds)
-    where = Where(repositories=(str(tmp_path / "shop"),), snapshots=("parent",))
+    where = SearchScope(repositories=(str(tmp_path / "shop"),), snapshots=("parent",))
     plain = answers([f"{FOREIGN}:{agent}"], history_cases(commits), where, "off")
     old = os.umask(0o077)  # which must not keep the agent from its files
     try:
@@ -187,11 +184,12 @@ def test_an_agent_that_is_shown_only_files_answers_as_without_a_sandbox(agent: s
     assert [status for _, given in plain for status, _ in given] == ["ok", "ok", "ok"]
 
 
+@pytest.mark.slow
 def test_of_a_repository_that_holds_its_code_an_agent_sees_the_module_alone(tmp_path: Path) -> None:
     code = FOREIGN.read_bytes()
     trees = [{b"agent.py": (FILE, code), b"later.py": (FILE, b"%d" % number)} for number in range(2)]
     commits = write_history(tmp_path / "shop", trees)
-    where = Where(repositories=(str(tmp_path / "shop"),), snapshots=("parent",))
+    where = SearchScope(repositories=(str(tmp_path / "shop"),), snapshots=("parent",))
     agent = f"{tmp_path / 'shop' / 'agent.py'}:LooksAround"
     for name in mechanisms():
         ((_, given),) = answers([agent], history_cases(commits), where, name)
@@ -206,8 +204,7 @@ def test_an_agent_that_needs_the_history_and_asks_code_of_others_is_refused_in_a
         AgentSpec("p", parse_source("popular")),
         AgentSpec("f", parse_source("plug-in")),
     ]
-    for module in ("view", "needs"):
-        monkeypatch.setattr(f"searchmark.running.sandbox.{module}.with_arms", lambda _: iter(specs))
+    monkeypatch.setattr("searchmark.running.sandbox.view.spec_and_arms", lambda _: iter(specs))
     locations = {"c": Commit("shop", repository[0], repository[1][0])}
     with pytest.raises(UsageError, match="asks 'popular', which reads the history, and code of others"):
-        view_of(specs[0], needs_of(AgentSpec("p", parse_source("popular"))), locations, ())
+        build_view(specs[0], needs_of(AgentSpec("p", parse_source("popular"))), locations, ())

@@ -11,10 +11,9 @@ from typing import Any
 
 import pytest
 
-from searchmark import Case, Experiment, Judgment, RunOptions, Suite, Where
-from searchmark.agents.agent import AgentSpec
-from searchmark.agents.source import parse_source
-from searchmark.running.sandbox.needs import is_foreign, needs_of
+from searchmark import AgentSpec, Case, Experiment, Judgment, RunSettings, SearchScope, Suite
+from searchmark.config.agents import parse_source
+from searchmark.running.sandbox.view import has_foreign_code, needs_of
 from tests.support.listener import Listener, listening
 from tests.support.sandboxes import MECHANISMS, available
 from tests.support.small_histories import FILE, write_history
@@ -107,8 +106,8 @@ def spy(lair: Path, listener: Listener, *more: str) -> list[str]:
 def hits(lair: Path, spec: AgentSpec, level: Any) -> list[str]:
     suite = Suite.from_cases("s", [Case("c", "login", (Judgment("app.py", "path"),))])
     hidden = (lair / "work" / "gold.json",)
-    options = RunOptions(num_runs=1, sandbox=level)
-    ran = Experiment(suite, [spec], Where(corpus=str(lair / "searched")), options=options, hidden=hidden).run()
+    options = RunSettings(num_runs=1, sandbox=level)
+    ran = Experiment(suite, [spec], SearchScope(corpus=str(lair / "searched")), options=options, hidden=hidden).run()
     (answer,) = ran.runs[0].answers
     assert answer.status == "ok", answer.details and answer.details.failure
     return [hit.id for hit in answer.hits]
@@ -165,10 +164,10 @@ def test_ripgrep_finds_the_same_at_parents_in_a_sandbox(tmp_path: Path, level: A
         for n, (query, commit) in enumerate(zip(["login", "discount", "login"], commits, strict=True))
     ]
     config = {"argv": ["rg", "--sort", "path", "-l", "-e", "{query}", "{corpus}"], "nothing": [1]}
-    where = Where(repositories=(str(tmp_path / "shop"),), snapshots=("parent",))
+    where = SearchScope(repositories=(str(tmp_path / "shop"),), snapshots=("parent",))
 
     def answers(sandbox: Any) -> list[list[str]]:
-        options = RunOptions(num_runs=1, sandbox=sandbox)
+        options = RunSettings(num_runs=1, sandbox=sandbox)
         ran = Experiment(Suite.from_cases("s", cases), [AgentSpec("rg", parse_source("command"), config)], where, options=options)
         return [[hit.id for hit in answer.hits] for answer in ran.run().runs[0].answers]
 
@@ -180,4 +179,4 @@ def test_ripgrep_finds_the_same_at_parents_in_a_sandbox(tmp_path: Path, level: A
     [("http://h/?q={query}", False), ("command:rg {query}", True), ("mcp:server", True), ("mcp:http://h/", True)],
 )
 def test_caches_are_guarded_where_an_arm_runs_code_of_others(arm: str, foreign: bool) -> None:
-    assert is_foreign(AgentSpec("a", parse_source("hybrid"), {"arms": ["bm25", arm]})) is foreign
+    assert has_foreign_code(AgentSpec("a", parse_source("hybrid"), {"arms": ["bm25", arm]})) is foreign

@@ -12,13 +12,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from searchmark.errors import NothingEvaluated
-from searchmark.options.experiment_options import CaseSelection
-from searchmark.records import Case, Document, ShardIdentity, Suite
-from searchmark.records.digests import added, digest_of_cases
-from searchmark.records.shards import stretches
-from searchmark.running.plan import selected
-from searchmark.running.shards import shard_identity, shard_rows
+from searchmark import Case, CaseSelection, Document, NothingEvaluated, Suite
+from searchmark.records.digests import digest_of_cases, sum_digests
+from searchmark.records.provenance import ShardIdentity, find_stretches
+from searchmark.running.plan import select_cases, shard_identity, shard_rows
 
 FIELDS = st.fixed_dictionaries(
     {},
@@ -89,9 +86,10 @@ def test_cases_with_the_same_documents_stay_together() -> None:
     assert [{row % 4 for row in shard_rows(suite, number, 4)} for number in (1, 2, 3, 4)] == [{0}, {1}, {2}, {3}]
 
 
+@pytest.mark.slow
 def test_every_process_cuts_alike() -> None:
     code = (
-        "from tests.running.test_shards import suite_of; from searchmark.running.shards import shard_rows;"
+        "from tests.running.test_shards import suite_of; from searchmark.running.plan import shard_rows;"
         "print(shard_rows(suite_of([{'repository': str(n % 3), 'timestamp': n % 5} for n in range(30)]), 2, 4))"
     )
     seeds = [{**os.environ, "PYTHONHASHSEED": seed} for seed in ("1", "2")]
@@ -110,17 +108,17 @@ def test_a_shard_knows_its_places_among_all_cases_that_were_chosen() -> None:
 
 def test_a_shard_without_a_case_says_so() -> None:
     with pytest.raises(NothingEvaluated, match="the shard 1/3 has no case, since there are only 1; cut them into fewer"):
-        selected(suite_of([{}]), CaseSelection(shard="1/3"), 0)
+        select_cases(suite_of([{}]), CaseSelection(shard="1/3"), 0)
 
 
 def test_shards_count_all_cases_that_were_left_out() -> None:
-    suite = selected(suite_of([{}] * 10), CaseSelection(sample=6, shard="1/2"), 0)
+    suite = select_cases(suite_of([{}] * 10), CaseSelection(sample=6, shard="1/2"), 0)
     assert (len(suite), suite.dropped) == (3, {"cases_filtered_out": 7})
 
 
 @given(st.sets(st.integers(0, 60)))
 def test_stretches_hold_the_places_that_they_were_made_of(places: set[int]) -> None:
-    shard = ShardIdentity(1, 2, 61, stretches(sorted(places)))
+    shard = ShardIdentity(1, 2, 61, find_stretches(sorted(places)))
     assert list(shard.places) == sorted(places)
     assert shard.size == len(places)
 
@@ -128,9 +126,9 @@ def test_stretches_hold_the_places_that_they_were_made_of(places: set[int]) -> N
 @given(st.dictionaries(st.text(max_size=3), st.text(max_size=3), max_size=8), st.integers(0, 8))
 def test_digests_of_shards_add_up_to_that_of_all_cases(searched: dict[str, str], cut: int) -> None:
     parts = [dict(list(searched.items())[:cut]), dict(list(searched.items())[cut:])]
-    assert added(map(digest_of_cases, parts)) == digest_of_cases(searched)
+    assert sum_digests(map(digest_of_cases, parts)) == digest_of_cases(searched)
 
 
 def test_what_one_shard_does_not_know_is_not_known_of_all() -> None:
-    assert added([digest_of_cases({"a": "b"}), None]) is None
-    assert added(["no digest"]) is None
+    assert sum_digests([digest_of_cases({"a": "b"}), None]) is None
+    assert sum_digests(["no digest"]) is None

@@ -8,11 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from searchmark.corpora.locations import Commit
 from searchmark.errors import DamagedRepository
-from searchmark.history.objects import ranks_along_history
-from searchmark.history.repository import open_repository
-from searchmark.running.sandbox.snapshot_folder import SnapshotFolder
+from searchmark.formats.corpora.locations import Commit
+from searchmark.git.repository import open_repository, ranks_along_history
+from searchmark.running.sandbox.launch import SnapshotFolder
 from tests.support.small_histories import FILE, write_history
 
 TREES = [{b"a/%d.txt" % number: (FILE, b"%d" % number)} for number in range(3)]

@@ -6,8 +6,14 @@ from typing import Any, cast
 
 import pytest
 
-from searchmark.running.scaling.block import BlockResult, CaseBlock
-from searchmark.running.scaling.starts import MOST_STARTS, MOST_STARTS_ELSEWHERE_READY, Starts, pause_before_start
+from searchmark.running.blocks import (
+    MAX_STARTS_WHILE_OTHERS_READY,
+    MOST_STARTS,
+    BlockResult,
+    CaseBlock,
+    StartRetries,
+    pause_before_start,
+)
 
 NO = BlockResult(cast("Any", None), "somebody", unable="the agent could not be started: it is locked")
 
@@ -16,15 +22,15 @@ def block(place: int, in_vain: int = 0) -> CaseBlock:
     return CaseBlock(cast("Any", None), place, cast("Any", None), (), in_vain=in_vain)
 
 
-def starts(*places: int) -> Starts:
+def starts(*places: int) -> StartRetries:
     """Some blocks are on their way."""
-    starts = Starts()
+    starts = StartRetries()
     for place in places:
         starts.hand_out(block(place))
     return starts
 
 
-def fails(starts: Starts, place: int, times: int, *, able: int = 0) -> list[CaseBlock]:
+def fails(starts: StartRetries, place: int, times: int, *, able: int = 0) -> list[CaseBlock]:
     """The block comes home so many times without an answer, and is handed out again as soon as it may be."""
     again = [block(place)]
     for _ in range(times):
@@ -74,9 +80,9 @@ def test_where_others_are_able_a_block_waits_until_one_of_them_has_nothing_else_
 
 
 def test_where_others_are_able_a_block_is_tried_often_before_its_cases_fail() -> None:
-    (last,) = fails(starts(0), 0, MOST_STARTS_ELSEWHERE_READY, able=1)
+    (last,) = fails(starts(0), 0, MAX_STARTS_WHILE_OTHERS_READY, able=1)
     assert last.forced
-    assert fails(starts(0), 0, MOST_STARTS_ELSEWHERE_READY - 1, able=1) == []
+    assert fails(starts(0), 0, MAX_STARTS_WHILE_OTHERS_READY - 1, able=1) == []
 
 
 def test_everybody_on_a_large_cluster_gets_a_turn() -> None:

@@ -11,19 +11,17 @@ from typing import Any
 
 import pytest
 
-from searchmark import RetrievalResult, RunOptions, load_agent, run_suite
-from searchmark.agents.answers import HitReader
-from searchmark.agents.hits import FoundHit
-from searchmark.agents.outside.streamed import StreamedHits
-from searchmark.records import Answer, Case, Judgment, Suite
-from searchmark.running.worker import in_process, server, streaming
-from searchmark.running.worker.frames import FrameBuffer, Garbled, packed
-from searchmark.running.worker.streaming import ReceivedHits
+from searchmark import Answer, Case, Judgment, RetrievalResult, RunSettings, Suite, load_agent, run_suite
+from searchmark.agents.answers import HitReader, RawHit
+from searchmark.agents.outside.command import CommandHitStream
+from searchmark.running.worker import client, protocol, server
+from searchmark.running.worker.frames import FrameBuffer, InvalidFrame, encode_frame
+from searchmark.running.worker.protocol import HitReceiver
 from tests.running import streams
 
 SUITE = Suite.from_cases("s", [Case("c1", "first", (Judgment("a.py", "path"),))])
-ONCE = RunOptions(num_runs=1, warm_up=False)
-AGAIN = RunOptions(num_runs=3)
+ONCE = RunSettings(num_runs=1, warm_up=False)
+AGAIN = RunSettings(num_runs=3)
 REQUEST = {"op": "search", "depth": 3}
 
 
@@ -36,7 +34,7 @@ def corpus(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path / "corpus"
 
 
-def answer_of(agent: Any, corpus: Path, options: RunOptions = ONCE) -> Answer:
+def answer_of(agent: Any, corpus: Path, options: RunSettings = ONCE) -> Answer:
     (answer,) = run_suite(SUITE, agent, corpus, options).answers
     return answer
 
@@ -45,16 +43,17 @@ def answer_of(agent: Any, corpus: Path, options: RunOptions = ONCE) -> Answer:
 def released_by_first_part(corpus: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The second hit is found once the first has come: whoever waits for all before it sends any, waits for ever."""
     os.mkfifo(streams.RELEASE)
-    add = ReceivedHits.add
+    add = HitReceiver.add
 
-    def released(self: ReceivedHits, frame: dict[str, Any], arrived_ns: int) -> None:
+    def released(self: HitReceiver, frame: dict[str, Any], arrived_ns: int) -> None:
         if self.first_hit_ns is None:
             os.close(os.open(streams.RELEASE, os.O_WRONLY))
         add(self, frame, arrived_ns)
 
-    monkeypatch.setattr(ReceivedHits, "add", released)
+    monkeypatch.setattr(HitReceiver, "add", released)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("agent", ["yields", "yields_later"])
 @pytest.mark.usefixtures("released_by_first_part")
 def test_the_first_hit_comes_before_the_last_is_found(agent: str, corpus: Path) -> None:
@@ -68,7 +67,7 @@ def test_the_first_hit_comes_before_the_last_is_found(agent: str, corpus: Path) 
 def clock(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     """Nanoseconds of a clock that only the test moves."""
     now = [0]
-    for module in (in_process, server, streaming):
+    for module in (client, server, protocol):
         monkeypatch.setattr(module, "perf_counter_ns", lambda: now[0])
     return now
 
@@ -96,7 +95,7 @@ def slow_reading(clock: list[int], monkeypatch: pytest.MonkeyPatch) -> None:
         return slow
 
     monkeypatch.setattr(HitReader, "take", slowed(HitReader.take, 500_000))
-    monkeypatch.setattr(ReceivedHits, "add", slowed(ReceivedHits.add, 1_000_000))
+    monkeypatch.setattr(HitReceiver, "add", slowed(HitReceiver.add, 1_000_000))
 
 
 @pytest.mark.usefixtures("slow_reading")
@@ -122,11 +121,11 @@ def test_our_own_reading_and_sending_is_no_time_of_a_generator(corpus: Path, clo
 
 @pytest.mark.usefixtures("slow_reading")
 def test_what_passes_while_a_program_searches_meanwhile_searching_is_its_time(corpus: Path, clock: list[int]) -> None:
-    def paced() -> Generator[FoundHit, None, None]:
+    def paced() -> Generator[RawHit, None, None]:
         clock[0] += 3_000_000
-        yield FoundHit("a.py")
+        yield RawHit("a.py")
 
-    details = answer_of(lambda query, k: StreamedHits().of(paced()), corpus, AGAIN).details
+    details = answer_of(lambda query, k: CommandHitStream().of(paced()), corpus, AGAIN).details
     assert (details.cold_ms, tuple(details.warm_ms)) == ((4.5,), (3.5, 3.5))
 
 
@@ -143,11 +142,12 @@ def test_hits_that_come_at_once_are_few_parts_and_slow_ones_come_when_they_are_t
     assert (parts, reply["ids"]) == ([1, 5, 5], ["f11"])
 
 
+@pytest.mark.slow
 def test_a_hundred_thousand_hits_are_not_as_many_frames(corpus: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     received: list[int] = []
-    add = ReceivedHits.add
-    monkeypatch.setattr(ReceivedHits, "add", lambda self, frame, ns: received.append(len(frame["ids"])) or add(self, frame, ns))
-    options = RunOptions(num_runs=1, warm_up=False, depth=streams.MANY)
+    add = HitReceiver.add
+    monkeypatch.setattr(HitReceiver, "add", lambda self, frame, ns: received.append(len(frame["ids"])) or add(self, frame, ns))
+    options = RunSettings(num_runs=1, warm_up=False, depth=streams.MANY)
     answer = answer_of(f"{streams.__file__}:yields_many", corpus, options)
     assert [hit.id for hit in answer.hits] == [f"f{number}" for number in range(streams.MANY)]
     assert len(received) < 2_000
@@ -281,26 +281,26 @@ def part(**fields: Any) -> dict[str, Any]:
     ],
 )
 def test_a_part_has_a_shape(wrong: dict[str, Any]) -> None:
-    with pytest.raises(Garbled, match="the worker's answer is malformed"):
-        ReceivedHits(REQUEST).add(wrong, 1)
+    with pytest.raises(InvalidFrame, match="the worker's answer is malformed"):
+        HitReceiver(REQUEST).add(wrong, 1)
 
 
 def test_all_parts_together_hold_no_more_than_was_asked_for() -> None:
-    received = ReceivedHits(REQUEST)
+    received = HitReceiver(REQUEST)
     received.add(part(ids=["a", "b"]), 1)
     received.add(part(), 1)
-    with pytest.raises(Garbled, match="the worker's answer is malformed: 'ids' is wrong"):
+    with pytest.raises(InvalidFrame, match="the worker's answer is malformed: 'ids' is wrong"):
         received.add(part(), 1)
 
 
 @pytest.mark.parametrize("operation", ["load", "prepare", "reset", "again", "close"])
 def test_only_a_search_is_answered_in_parts(operation: str) -> None:
-    with pytest.raises(Garbled):
-        ReceivedHits({"op": operation, "depth": 3}).add(part(), 1)
+    with pytest.raises(InvalidFrame):
+        HitReceiver({"op": operation, "depth": 3}).add(part(), 1)
 
 
 def test_parts_and_the_last_frame_are_one_answer() -> None:
-    received = ReceivedHits(REQUEST)
+    received = HitReceiver(REQUEST)
     received.add(part(), 5)
     received.add(part(ids=["b"], scores=[0.5], lines=[[1, 2]]), 7)
     whole = received.joined({"id": "q", "ns": 1, "ids": ["c"], "dropped": {}})
@@ -310,14 +310,14 @@ def test_parts_and_the_last_frame_are_one_answer() -> None:
 
 @pytest.mark.parametrize("last", [{"ns": 1, "ids": ["a"] * 3, "dropped": {}}, {"ns": 1, "ids": None, "dropped": {}}])
 def test_a_last_frame_that_is_wrong_is_not_mended_by_parts(last: dict[str, Any]) -> None:
-    received = ReceivedHits(REQUEST)
+    received = HitReceiver(REQUEST)
     received.add(part(), 5)
-    with pytest.raises(Garbled, match="the worker's answer is malformed: 'ids' is wrong"):
+    with pytest.raises(InvalidFrame, match="the worker's answer is malformed: 'ids' is wrong"):
         received.joined(last)
 
 
 def test_a_failure_is_no_answer_whatever_came_before_it() -> None:
-    received = ReceivedHits(REQUEST)
+    received = HitReceiver(REQUEST)
     received.add(part(), 5)
     assert received.joined({"failed": "no"}) == {"failed": "no"}
 
@@ -326,8 +326,8 @@ def test_all_frames_of_an_answer_together_have_one_limit() -> None:
     buffer = FrameBuffer(100)
     for _ in range(2):
         buffer.begin()
-        buffer.feed(packed({"a": "x" * 80}))
+        buffer.feed(encode_frame({"a": "x" * 80}))
         assert buffer.take() == {"a": "x" * 80}
-    buffer.feed(packed({"a": "x" * 80}))
-    with pytest.raises(Garbled, match="too long"):
+    buffer.feed(encode_frame({"a": "x" * 80}))
+    with pytest.raises(InvalidFrame, match="too long"):
         buffer.take()

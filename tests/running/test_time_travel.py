@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import shutil
+from contextlib import chdir, redirect_stdout
 from pathlib import Path
 from typing import Any
 
@@ -26,10 +28,12 @@ STATES = [
 TARGETS = [("login user check", 1, "app/login.py"), ("cart discount", 3, "app/cart.py")]
 
 
-@pytest.fixture
-def history(tmp_path: Path, monkeypatch) -> list[str]:
+@pytest.fixture(scope="module")
+def project(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, list[str]]:
+    """A repository with its gold set, and its commits."""
+    folder = tmp_path_factory.mktemp("project")
     trees = [{path.encode(): (FILE, text.encode()) for path, text in state.items()} for state in STATES]
-    commits = write_history(tmp_path / "shop", trees)
+    commits = write_history(folder / "shop", trees)
     cases = [
         {
             "id": f"c{number}",
@@ -41,9 +45,34 @@ def history(tmp_path: Path, monkeypatch) -> list[str]:
         }
         for query, number, target in TARGETS
     ]
-    save(tmp_path / "gold.json", cases)
+    save(folder / "gold.json", cases)
+    return folder, commits
+
+
+@pytest.fixture
+def history(project: tuple[Path, list[str]], tmp_path: Path, monkeypatch) -> list[str]:
+    folder, commits = project
+    shutil.copytree(folder, tmp_path, dirs_exist_ok=True)
     monkeypatch.chdir(tmp_path)
     return commits
+
+
+@pytest.fixture(scope="module")
+def bm25_run(project: tuple[Path, list[str]], tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The project with a run, its report and its journal, and with what was printed."""
+    folder = tmp_path_factory.mktemp("run")
+    shutil.copytree(project[0], folder, dirs_exist_ok=True)
+    with chdir(folder), Path("out.txt").open("w") as printed, redirect_stdout(printed):
+        evaluate("--agent", "bm25")
+    return folder
+
+
+@pytest.fixture
+def after_run(bm25_run: Path, tmp_path: Path, monkeypatch) -> dict[str, Any]:
+    """We are in a copy of that project; what was found."""
+    shutil.copytree(bm25_run, tmp_path, dirs_exist_ok=True)
+    monkeypatch.chdir(tmp_path)
+    return agent_of("out.json")
 
 
 def save(path: Path, cases: list[dict[str, Any]], **options: Any) -> None:
@@ -54,7 +83,11 @@ def save(path: Path, cases: list[dict[str, Any]], **options: Any) -> None:
 def evaluate(*arguments: str) -> dict[str, Any]:
     saved = ["-o", "out.json", "--save-run", "run.jsonl"]
     assert main(["evaluate", "--gold-set", "gold.json", "--num-runs", "1", "-m", "Success@1", *arguments, *saved]) == 0
-    (agent,) = json.loads(Path("out.json").read_text())["agents"].values()
+    return agent_of("out.json")
+
+
+def agent_of(report: str) -> dict[str, Any]:
+    (agent,) = json.loads(Path(report).read_text())["agents"].values()
     return agent
 
 
@@ -68,14 +101,15 @@ def firsts(agent: dict[str, Any]) -> dict[str, list[str]]:
     return {case: [hit["id"] for hit in data["hits"]] for case, data in agent["cases"].items()}
 
 
-def test_parents_are_what_a_mined_suite_is_searched_in(history: list[str]) -> None:
-    agent = evaluate("--agent", "bm25")
+def test_parents_are_what_a_mined_suite_is_searched_in(after_run: dict[str, Any]) -> None:
+    agent = after_run
     assert agent["snapshot"] == "parent"
     assert firsts(agent) == {"c1": ["app/login.py"], "c3": ["app/cart.py"]}
     assert agent["measures"]["Success@1"]["mean"] == 1.0
     assert builds() == (1, 1)
 
 
+@pytest.mark.slow
 def test_the_head_is_wrong_in_both_directions(history: list[str], capsys) -> None:
     agent = evaluate("--agent", "bm25", "--snapshot", "head")
     assert agent["dropped"]["unreachable_targets"] == 1
@@ -84,6 +118,7 @@ def test_the_head_is_wrong_in_both_directions(history: list[str], capsys) -> Non
     assert set(firsts(agent)["c3"]) == {"app/cart.py", "app/zzz.py"}
 
 
+@pytest.mark.slow
 def test_the_comparison_of_snapshots_says_what_went_wrong_case_by_case(history: list[str], capsys) -> None:
     command = ["compare", "--gold-set", "gold.json", "--agents", "bm25", "--snapshot", "parent", "--snapshot", "head", "-m", "RR"]
     assert main([*command, "-o", "out.json", "-o", "out.md"]) == 0
@@ -107,6 +142,7 @@ def test_pairs_that_cross_agents_and_snapshots_have_no_verdict(history: list[str
     assert [note["severity"] for note in report["audit"] if note["code"] == "different-snapshots"] == ["note", "note"]
 
 
+@pytest.mark.slow
 def test_any_revision_and_the_work_tree_can_be_searched(history: list[str]) -> None:
     Path("shop/app/login.py").write_text("login user check")
     assert firsts(evaluate("--agent", "bm25", "--snapshot", history[0]))["c1"] == ["app/login.py"]
@@ -114,12 +150,14 @@ def test_any_revision_and_the_work_tree_can_be_searched(history: list[str]) -> N
     assert firsts(evaluate("--agent", "bm25", "--snapshot", "HEAD~2"))["c1"] == ["app/login.py"]
 
 
-def test_files_that_could_be_no_target_are_not_searched_unless_asked_for(history: list[str], capsys) -> None:
-    assert firsts(evaluate("--agent", "bm25"))["c1"] == ["app/login.py"]
-    assert "files searched, by kind, as in the gold set: code" in capsys.readouterr().out
+@pytest.mark.slow
+def test_files_that_could_be_no_target_are_not_searched_unless_asked_for(after_run: dict[str, Any]) -> None:
+    assert firsts(after_run)["c1"] == ["app/login.py"]
+    assert "files searched, by kind, as in the gold set: code" in Path("out.txt").read_text()
     assert set(firsts(evaluate("--agent", "bm25", "--candidates", "all"))["c1"]) == {"docs/login.md", "app/login.py"}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("agent", ["keyword", "mine.py:Mine"])
 def test_agents_that_want_a_folder_get_one_that_moves_along(agent: str, history: list[str]) -> None:
     Path("mine.py").write_text(
@@ -144,11 +182,13 @@ def test_the_repository_is_left_as_it_was(history: list[str]) -> None:
     assert state() == before
 
 
+@pytest.mark.slow
 def test_a_bare_repository_will_do(history: list[str]) -> None:
     git(Path("shop"), "clone", "-q", "--bare", ".", "../bare.git")
     assert firsts(evaluate("--agent", "bm25", "--repo", "bare.git"))["c1"] == ["app/login.py"]
 
 
+@pytest.mark.slow
 def test_a_gold_set_that_names_only_commits_has_parents_too(history: list[str]) -> None:
     gold = json.loads(Path("gold.json").read_text())
     save(Path("gold.json"), [{key: value for key, value in case.items() if key != "parent_commit"} for case in gold["test_cases"]])
@@ -170,13 +210,15 @@ def test_a_snapshot_that_is_none_gets_a_sentence(arguments: list[str], said: str
     assert said in capsys.readouterr().err
 
 
-def test_a_resumed_journey_gives_the_same_answers(history: list[str], capsys) -> None:
-    whole = firsts(evaluate("--agent", "bm25"))
+@pytest.mark.slow
+def test_a_resumed_journey_gives_the_same_answers(after_run: dict[str, Any]) -> None:
+    whole = firsts(after_run)
     journal = Path(".searchmark/gold.bm25.jsonl")
     journal.write_text("\n".join(journal.read_text().split("\n")[:2]) + "\n")
     assert firsts(evaluate("--agent", "bm25", "--resume")) == whole
 
 
+@pytest.mark.slow
 def test_a_partial_clone_that_lacks_contents_has_no_scores_to_trust(history: list[str], capsys) -> None:
     git(Path("shop"), "config", "uploadpack.allowFilter", "true")
     git(Path(), "clone", "-q", "--bare", "--filter=blob:none", f"file://{Path('shop').resolve()}", "partial.git")
@@ -210,6 +252,7 @@ def test_content_that_is_lost_later_is_an_error_of_its_case_for_every_agent(jobs
         assert "shop lacks 1 of 2 contents" in found["cases"]["c3"]["details"]["failure"], name
 
 
+@pytest.mark.slow
 def test_a_cache_does_not_hide_that_content_is_lost(history: list[str], request) -> None:
     evaluate("--agent", "bm25")
     request.getfixturevalue("damaged_later")
@@ -219,6 +262,7 @@ def test_a_cache_does_not_hide_that_content_is_lost(history: list[str], request)
     assert {case: data["status"] for case, data in found["cases"].items()} == {"c1": "ok", "c3": "error"}
 
 
+@pytest.mark.slow
 def test_once_the_content_is_back_the_lost_cases_are_asked_again(history: list[str], request) -> None:
     saved = git(Path("shop"), "show", f"{history[2]}:app/cart.py")
     request.getfixturevalue("damaged_later")
@@ -254,6 +298,7 @@ def test_an_update_that_means_something_else_is_not_called(history: list[str]) -
     assert (agent["counts"]["ok"], *builds()) == (2, 2, 0)
 
 
+@pytest.mark.slow
 def test_a_gold_set_is_evaluated_from_any_directory(history: list[str], tmp_path: Path, monkeypatch) -> None:
     (tmp_path / "elsewhere").mkdir()
     monkeypatch.chdir(tmp_path / "elsewhere")
@@ -271,6 +316,7 @@ def test_naming_one_repository_leaves_the_others_where_they_are(history: list[st
     assert firsts(evaluate("--agent", "bm25", "--repo", "a=b"))["c3"] == ["app/cart.py"]
 
 
+@pytest.mark.slow
 def test_a_journal_of_some_candidates_is_not_continued_with_others(history: list[str], capsys) -> None:
     command = ["evaluate", "--gold-set", "gold.json", "--agent", "bm25", "--num-runs", "1", "--snapshot", "head"]
     assert main(command) == 0

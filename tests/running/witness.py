@@ -5,8 +5,7 @@ from __future__ import annotations
 import time
 from pathlib import Path
 
-from searchmark.agents.agent import RetrievalAgent, RetrievalResult
-from searchmark.corpora.corpus import Corpus
+from searchmark import Corpus, RetrievalAgent, RetrievalResult
 
 PATIENCE = 20.0
 

@@ -10,10 +10,10 @@ from typing import Any
 
 import pytest
 
-from searchmark.errors import FormatError, PoolGone, UsageError
-from searchmark.executors.choice import parse_executor
-from searchmark.executors.completion import Completion, TaskDone, TaskLost
-from searchmark.executors.opening import opened
+from searchmark import FormatError, UsageError
+from searchmark.errors import PoolGone
+from searchmark.executors.backends import open_executor
+from searchmark.executors.pool import RetryingTasks, TaskDone, TaskLost, parse_executor
 from tests.executors import work
 from tests.executors.ending import program, until
 from tests.scale.clusters import Cluster, free_port, running, started
@@ -29,7 +29,7 @@ def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
 
 
 def pool_of(text: str) -> Any:
-    return opened(parse_executor(text, foreign=True, network=True))
+    return open_executor(parse_executor(text, foreign=True, network=True))
 
 
 def held_by_scheduler(cluster: Cluster) -> list[str]:
@@ -44,7 +44,7 @@ def test_tasks_are_done_by_the_workers_and_nothing_of_them_stays(cluster: Cluste
     with pool_of(cluster.executor) as pool:
         until(lambda: pool.slots == 2)
         assert not pool.same_machine
-        assert sorted(done.result for done in Completion(pool, work.double, range(200))) == list(range(0, 400, 2))
+        assert sorted(done.result for done in RetryingTasks(pool, work.double, range(200))) == list(range(0, 400, 2))
         assert len(set(pool.everywhere(work.process_id, None))) == 2
         until(lambda: held_by_scheduler(cluster) == [])
 
@@ -67,13 +67,13 @@ def test_errors_come_back_as_from_processes_of_ours(cluster: Cluster) -> None:
 
 def test_a_task_whose_worker_was_killed_is_done_by_another(cluster: Cluster, tmp_path: Path) -> None:
     with pool_of(cluster.executor) as pool:
-        (done,) = Completion(pool, work.kill_the_first, [tmp_path])
+        (done,) = RetryingTasks(pool, work.kill_the_first, [tmp_path])
     assert isinstance(done, TaskDone)
 
 
 def test_a_task_that_kills_three_workers_is_given_up_and_all_others_are_done(cluster: Cluster) -> None:
     with pool_of(cluster.executor) as pool:
-        done = list(Completion(pool, work.kill_if_odd, [0, 2, 4, 5, 6, 8, 10]))
+        done = list(RetryingTasks(pool, work.kill_if_odd, [0, 2, 4, 5, 6, 8, 10]))
     assert sorted(each.result for each in done if isinstance(each, TaskDone)) == [0, 2, 4, 6, 8, 10]
     (lost,) = (each for each in done if isinstance(each, TaskLost))
     assert lost.task == 5
@@ -87,7 +87,7 @@ def test_a_worker_that_does_not_come_back_leaves_its_tasks_to_the_others(cluster
         another = ("worker", lone.executor.replace("dask", "tcp"), *alone, "--no-dashboard", "--local-directory", str(tmp_path))
         with running(*another), pool_of(lone.executor) as pool:
             until(lambda: pool.slots == 2)
-            done = list(Completion(pool, work.kill_the_first, [tmp_path, tmp_path, tmp_path]))
+            done = list(RetryingTasks(pool, work.kill_the_first, [tmp_path, tmp_path, tmp_path]))
             until(lambda: pool.slots == 1)
     assert len({each.result for each in done if isinstance(each, TaskDone)}) == 1
     assert len(done) == 3
@@ -116,13 +116,13 @@ def test_a_worker_without_searchmark_ends_the_run_with_a_sentence(tmp_path: Path
         with pytest.raises(UsageError, match=lacking):
             pool.everywhere(work.double, 1)
         with pytest.raises(UsageError, match=lacking):
-            list(Completion(pool, work.double, [1]))
+            list(RetryingTasks(pool, work.double, [1]))
 
 
 def test_a_scheduler_needs_nothing_of_searchmark(tmp_path: Path, nothing_of_ours: Path) -> None:
     with started(tmp_path, scheduler_path=nothing_of_ours) as bare, pool_of(bare.executor) as pool:
-        assert list(Completion(pool, work.double, [1])) == [TaskDone(1, 2)]
-        (lost,) = Completion(pool, work.kill_if_odd, [1])
+        assert list(RetryingTasks(pool, work.double, [1])) == [TaskDone(1, 2)]
+        (lost,) = RetryingTasks(pool, work.kill_if_odd, [1])
     assert isinstance(lost, TaskLost)
 
 
@@ -144,7 +144,7 @@ def test_a_scheduler_that_is_killed_when_all_is_done_is_gone_and_nothing_worse(t
         lost.scheduler.wait()
         with pytest.raises(PoolGone, match=r"what came is kept: run again with --resume"):
             pool.everywhere(work.double, 1)
-        pool._counted = (-1000.0, 2)
+        pool._thread_count = (-1000.0, 2)
         assert pool.slots == 2
 
 
@@ -180,8 +180,8 @@ def test_a_program_that_is_killed_leaves_no_cluster_behind(tmp_path: Path) -> No
 def test_a_cluster_of_ours_does_the_tasks_again_that_a_killed_worker_had(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
     with pool_of("dask:local:2") as pool:
         assert (pool.slots, pool.same_machine) == (2, True)
-        (done,) = Completion(pool, work.kill_the_first, [tmp_path])
-        (lost,) = Completion(pool, work.kill_if_odd, [1])
+        (done,) = RetryingTasks(pool, work.kill_the_first, [tmp_path])
+        (lost,) = RetryingTasks(pool, work.kill_if_odd, [1])
     assert isinstance(done, TaskDone)
     assert isinstance(lost, TaskLost)
     assert lost.losses >= 3  # more if it was also given to one that had just ended

@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from searchmark.cli.main import main
-from searchmark.history.git import sealed_environment
+from searchmark.git.process import sealed_environment
 from tests.conftest import ROOT
 from tests.executors.ending import until
 from tests.scale.clusters import Cluster, known_workers, started

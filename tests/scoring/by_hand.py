@@ -9,8 +9,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from searchmark import Case, Judgment
-from searchmark.judging.matching import fits
-from searchmark.judging.spelling import nfc, normal_path
+from searchmark.records.matching import judgment_fits, nfc, normal_path
 
 
 @dataclass(frozen=True)
@@ -52,7 +51,9 @@ def first_fitting(case: Case, ids: Sequence[str]) -> dict[str, int | None]:
     """For every relevant target of a case with globs or symbols the rank of the first hit that it fits."""
     hits = [ids[place] for place in distinct_places(case, ids)]
     return {
-        j.target: next((rank for rank, hit in enumerate(hits, 1) if fits(j, hit)), None) for j in case.judgments if j.grade >= 1
+        j.target: next((rank for rank, hit in enumerate(hits, 1) if judgment_fits(j, hit)), None)
+        for j in case.judgments
+        if j.grade >= 1
     }
 
 

@@ -7,9 +7,9 @@ from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from searchmark.analysis.latencies import Latency
-from searchmark.analysis.past import Fingerprints, PastRun
-from searchmark.analysis.scores import Summary
+from searchmark.scoring.costs import Latency
+from searchmark.scoring.scores import Summary
+from searchmark.scoring.trends import Fingerprints, PastRun
 
 START = datetime(2026, 5, 1, 12, tzinfo=UTC)
 KNOWN = Fingerprints(

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from searchmark.analysis.ann import AnnRecall, ann_of
-from searchmark.records import Answer, AnswerDetails, Run
+from searchmark import Answer, AnswerDetails, Run
+from searchmark.scoring.costs import AnnRecall, ann_recall_of
 
 
 def run_of(*details: AnswerDetails) -> Run:
@@ -11,7 +11,7 @@ def run_of(*details: AnswerDetails) -> Run:
 
 
 def test_recall_and_overlap_are_means_over_the_searches_that_have_them() -> None:
-    found = ann_of(
+    found = ann_recall_of(
         run_of(
             AnswerDetails(ann_k=10, ann_recall=1.0, ann_overlap=0.9),
             AnswerDetails(ann_k=10, ann_recall=0.5, ann_overlap=0.4),
@@ -23,15 +23,15 @@ def test_recall_and_overlap_are_means_over_the_searches_that_have_them() -> None
 
 def test_different_k_are_never_averaged_together() -> None:
     small, large = AnswerDetails(ann_k=5, ann_recall=1.0), AnswerDetails(ann_k=10, ann_recall=0.2)
-    found = ann_of(run_of(small, large, small))
+    found = ann_recall_of(run_of(small, large, small))
     assert [(k, each.recall, each.searches) for k, each in found.items()] == [("10", 0.2, 1), ("5", 1.0, 2)]
 
 
 def test_what_is_not_stated_is_absent() -> None:
-    assert ann_of(run_of(AnswerDetails(cold_ms=(1.0,)))) == {}
-    assert ann_of(Run.from_scores({"q": {"a": 1.0}})) == {}
+    assert ann_recall_of(run_of(AnswerDetails(cold_ms=(1.0,)))) == {}
+    assert ann_recall_of(Run.from_scores({"q": {"a": 1.0}})) == {}
 
 
 def test_a_case_that_was_not_run_is_no_search() -> None:
     answers = [Answer("c1", "ok", details=AnswerDetails(ann_k=10, ann_recall=1.0)), Answer("c2", "not_run")]
-    assert ann_of(Run.from_answers("a", answers))["10"].of == 1
+    assert ann_recall_of(Run.from_answers("a", answers))["10"].of == 1

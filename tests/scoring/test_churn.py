@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from searchmark.analysis.churn import rank_biased_overlap
+from searchmark.scoring.comparison import rank_biased_overlap
 
 
 def test_equal_lists_overlap_fully_and_disjoint_ones_not_at_all() -> None:

@@ -8,12 +8,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from searchmark import Answer, Case, Hit, Judgment, Run, Suite, judge, score
-from searchmark.judging.judge import target_ranks
-from searchmark.judging.matches import NOT_MET
-from searchmark.judging.names import Spelling
-from searchmark.records.id_columns import texts_at
-from tests.judging.by_hand import credit_in, distinct_places, first_fitting, found_in
+from searchmark import Answer, Case, Hit, Judgment, Run, Suite, match_hits, score
+from searchmark.records.columns import texts_at
+from searchmark.scoring.match import target_ranks
+from searchmark.scoring.matches import NOT_MET, Spelling
+from tests.scoring.by_hand import credit_in, distinct_places, first_fitting, found_in
 
 # Two spellings of everything, directories of one another, and texts that only look alike.
 NAMES = [
@@ -88,7 +87,7 @@ def backwards(run: Run) -> Run:
 def test_matches_are_those_that_one_finds_by_hand(suite: Suite, answers: list[list[str]], random) -> None:
     order = random.sample(range(len(answers)), len(answers))
     for run in runs_of(answers, order):
-        matches = judge(suite, run).matches
+        matches = match_hits(suite, run).matches
         expected = [
             (number, found.rank, ids[found.place], int(suite.judgments.starts[number]) + found.judgment)
             for number, (case, ids) in enumerate(zip(suite.cases, answers, strict=False))
@@ -104,7 +103,7 @@ def test_matches_are_those_that_one_finds_by_hand(suite: Suite, answers: list[li
 @given(suites, answer_lists, st.sampled_from([None, 1, 2, 3, 10]), st.integers(1, 3))
 def test_directory_credit_is_what_one_counts_by_hand(suite: Suite, answers: list[list[str]], k: int | None, rel: int) -> None:
     (run, *_) = runs_of(answers, list(range(len(answers))))
-    judged = judge(suite, run)
+    judged = match_hits(suite, run)
     name = f"P(rel={rel},credit=dir)" + (f"@{k}" if k else "")
     values = score(judged, [name]).values[:, 0]
     for case, ids, value, has_paths in zip(suite.cases, answers, values, judged.has_paths, strict=False):
@@ -115,7 +114,7 @@ def test_directory_credit_is_what_one_counts_by_hand(suite: Suite, answers: list
 @given(suites, answer_lists)
 def test_a_target_has_the_rank_of_the_hit_that_met_it(suite: Suite, answers: list[list[str]]) -> None:
     (run, *_) = runs_of(answers, list(range(len(answers))))
-    judged = judge(suite, run)
+    judged = match_hits(suite, run)
     for number, (case, ids) in enumerate(zip(suite.cases, answers, strict=False)):
         expected = {j.target: None for j in case.judgments if j.grade >= 1}
         expected |= {
@@ -133,13 +132,13 @@ def test_a_glob_or_a_symbol_has_the_rank_of_the_first_hit_that_fits(
     described: list[Judgment], named: tuple[Judgment, ...], answers: list[list[str]]
 ) -> None:
     case = Case("c0", judgments=(*described, *(j for j in named if j.target not in {d.target for d in described})))
-    judged = judge(Suite.from_cases("s", [case]), runs_of(answers, list(range(len(answers))))[0])
+    judged = match_hits(Suite.from_cases("s", [case]), runs_of(answers, list(range(len(answers))))[0])
     assert target_ranks(judged, 0) == first_fitting(case, answers[0])
 
 
 @given(suites, answer_lists)
 def test_met_is_the_other_side_of_the_judgments_of_the_hits(suite: Suite, answers: list[list[str]]) -> None:
-    matches = judge(suite, runs_of(answers, list(range(len(answers))))[0]).matches
+    matches = match_hits(suite, runs_of(answers, list(range(len(answers))))[0]).matches
     met = np.flatnonzero(matches.met != NOT_MET)
     assert sorted(matches.judgment.tolist()) == met.tolist()
     assert matches.judgment[matches.met[met]].tolist() == met.tolist()
@@ -148,12 +147,12 @@ def test_met_is_the_other_side_of_the_judgments_of_the_hits(suite: Suite, answer
 @given(suites, answer_lists)
 def test_matches_do_not_depend_on_how_many_are_found_at_once(suite: Suite, answers: list[list[str]]) -> None:
     for run in runs_of(answers, list(range(len(answers)))[::-1]):
-        whole = judge(suite, run).matches
+        whole = match_hits(suite, run).matches
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr("searchmark.judging.exact_ids.BATCH", 3)
-            patch.setattr("searchmark.judging.names._LISTED_AT_ONCE", 2)
-            patch.setattr("searchmark.judging.names._ARROW_AT_ONCE", 2)
-            parts = judge(suite, run).matches
+            patch.setattr("searchmark.scoring.match_ids.BATCH", 3)
+            patch.setattr("searchmark.scoring.matches._LISTED_AT_ONCE", 2)
+            patch.setattr("searchmark.scoring.matches._ARROW_AT_ONCE", 2)
+            parts = match_hits(suite, run).matches
         for column in ("case", "rank", "row", "judgment", "grade", "met", "returned"):
             np.testing.assert_array_equal(getattr(whole, column), getattr(parts, column))
 
@@ -180,8 +179,8 @@ def test_matches_do_not_depend_on_how_many_are_found_at_once(suite: Suite, answe
     ],
 )
 def test_one_odd_spelling_is_noticed_among_clean_ones(arrow: bool, odd: str, expected: Spelling, monkeypatch) -> None:
-    monkeypatch.setattr("searchmark.judging.names._LISTED_AT_ONCE", 2)
-    monkeypatch.setattr("searchmark.judging.names._ARROW_AT_ONCE", 2)
+    monkeypatch.setattr("searchmark.scoring.matches._LISTED_AT_ONCE", 2)
+    monkeypatch.setattr("searchmark.scoring.matches._ARROW_AT_ONCE", 2)
     for place in range(5):
         texts = [*["x"] * place, odd, *["x"] * (4 - place)]
         assert Spelling.of(pl.Series(texts) if arrow else texts, paths=True) == expected
@@ -190,7 +189,7 @@ def test_one_odd_spelling_is_noticed_among_clean_ones(arrow: bool, odd: str, exp
 def test_a_hit_that_does_not_exist_keeps_its_match_and_is_worth_nothing() -> None:
     suite = Suite.from_cases("s", [Case("c", judgments=(Judgment("gone.py", "path"), Judgment("b.py", "path")))])
     run = Run.from_answers("agent", [Answer("c", "ok", (Hit("gone.py", 1), Hit("b.py", 2)))])
-    judged = judge(suite, run, corpus=["b.py"])
+    judged = match_hits(suite, run, corpus=["b.py"])
     assert judged.matches.valid.tolist() == [False, True]
     assert target_ranks(judged, 0) == {"gone.py": 1, "b.py": 2}
     assert score(judged, ["R"]).mean("R") == pytest.approx(0.5)

@@ -10,21 +10,28 @@ from typing import Any
 
 import pytest
 
-from searchmark import Answer, Case, CompareOptions, Hit, Incomparable, Judgment, NothingEvaluated, Run, Suite, compare_runs
-from searchmark.cli.main import main
-from searchmark.comparability import check_asked, comparable, mismatches, proven_repeat
-from searchmark.options.compare_options import DecisionRule, DecisionTable
-from searchmark.records import (
-    PARENT,
-    AgentIdentity,
+from searchmark import (
+    Answer,
     AnswerDetails,
-    CandidateKinds,
+    Case,
+    CompareSettings,
+    Hit,
+    Incomparable,
+    Judgment,
+    NothingEvaluated,
     Provenance,
+    Run,
     RunLabel,
-    SuiteIdentity,
-    query_digest,
+    Suite,
+    comparable,
+    compare_runs,
+    join_runs,
 )
-from searchmark.runs.join import joined
+from searchmark.cli.main import main
+from searchmark.config.gates import DecisionRule, DecisionTable
+from searchmark.records.digests import query_digest
+from searchmark.records.provenance import PARENT, AgentIdentity, CandidateKinds, SuiteIdentity
+from searchmark.scoring.comparability import check_queries, is_proven_repeat, mismatches
 from tests.conftest import ROOT
 
 QUICKSTART = ROOT / "examples" / "quickstart"
@@ -94,15 +101,15 @@ OTHER = Suite.from_cases("s", [Case(f"c{n}", f"another question {n}", (Judgment(
 
 def test_a_run_that_was_asked_different_queries_is_refused() -> None:
     with pytest.raises(Incomparable, match="was asked different queries"):
-        check_asked(SUITE, run_of(0, 1, asked=OTHER))
-    check_asked(SUITE, run_of(0, 1))
-    check_asked(SUITE, imported("c0"))
+        check_queries(SUITE, run_of(0, 1, asked=OTHER))
+    check_queries(SUITE, run_of(0, 1))
+    check_queries(SUITE, imported("c0"))
 
 
 def test_every_part_of_a_joined_run_must_have_been_asked_the_same() -> None:
-    check_asked(SUITE, joined([run_of(0, 1), run_of(2, 3)]))
+    check_queries(SUITE, join_runs([run_of(0, 1), run_of(2, 3)]))
     with pytest.raises(Incomparable, match="was asked different queries"):
-        check_asked(SUITE, joined([run_of(0, 1), run_of(2, 3, asked=OTHER)]))
+        check_queries(SUITE, join_runs([run_of(0, 1), run_of(2, 3, asked=OTHER)]))
 
 
 def test_different_queries_are_noticed_where_only_common_cases_are_compared() -> None:
@@ -256,15 +263,15 @@ def test_a_shorter_time_limit_is_a_mismatch_where_it_was_reached() -> None:
 )
 def test_a_repeat_is_proven_by_equal_code_options_suite_corpus_and_snapshot(changes: dict[str, Any]) -> None:
     first = known(id="run 1")
-    assert proven_repeat(first, known())
-    assert not proven_repeat(first, known(**changes))
+    assert is_proven_repeat(first, known())
+    assert not is_proven_repeat(first, known(**changes))
 
 
 def test_a_decision_about_a_measure_is_one_about_what_the_depth_has_made_of_it() -> None:
     suite = Suite.from_cases("s", [Case("c0", "query", (Judgment("d2"),))])
     table = DecisionTable("b", "a", (DecisionRule("use it", above=0.1),), measure="AP")
     runs = [known(3, RunLabel(name), agent=AgentIdentity(name, {}, name)) for name in "ab"]
-    found = compare_runs(suite, runs, ["AP"], options=CompareOptions(decisions=(table,)))
+    found = compare_runs(suite, runs, ["AP"], options=CompareSettings(decisions=(table,)))
     assert [
         (pair.differences[0].measure, decision.measure) for pair, decision in zip(found.pairs, found.decisions, strict=True)
     ] == [("AP@3", "AP@3")]

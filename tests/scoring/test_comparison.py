@@ -13,25 +13,27 @@ import pytest
 from searchmark import (
     Answer,
     Case,
-    CompareOptions,
+    CompareSettings,
+    FormatError,
     Hit,
+    Incomparable,
     Judgment,
     Run,
     Suite,
+    UsageError,
     build_comparison,
     compare,
-    judge,
+    load_config,
+    match_hits,
     read_report,
     render,
     score,
 )
-from searchmark.analysis.comparison import Pair
-from searchmark.analysis.verdicts import Difference
 from searchmark.cli.main import main
-from searchmark.config import load_config
-from searchmark.errors import FormatError, Incomparable, UsageError
-from searchmark.records import Status
-from searchmark.reports import write_report
+from searchmark.records.answers import Status
+from searchmark.reports.render import write_report
+from searchmark.scoring.comparison import Pair
+from searchmark.scoring.verdicts import Difference
 from tests.conftest import ROOT
 
 
@@ -62,7 +64,7 @@ def run_of(name: str, ranks: list[int], statuses: dict[int, Status] | None = Non
 
 
 def differences(suite: Suite, *runs: Run, measures: tuple[str, ...] = ("RR",), **options: float | str) -> list[Difference]:
-    pairs = compare([score(judge(suite, run), measures) for run in runs], options=CompareOptions(**options))
+    pairs = compare([score(match_hits(suite, run), measures) for run in runs], options=CompareSettings(**options))
     return [found for pair in pairs for found in pair.differences]
 
 
@@ -157,7 +159,7 @@ class TestFamilies:
 
     def test_a_segment_that_is_the_whole_suite_is_none(self) -> None:
         suite = suite_of(60, category=lambda n: "only", tags=lambda n: ("all", "odd") if n % 2 else ("all",))
-        scores = [score(judge(suite, run_of(name, [1] * 60)), ["RR"]) for name in "ab"]
+        scores = [score(match_hits(suite, run_of(name, [1] * 60)), ["RR"]) for name in "ab"]
         (pair,) = compare(scores, ["category", "tag"])
         assert {name: list(values) for name, values in pair.segments.items()} == {"category": [], "tag": ["odd"]}
 
@@ -166,8 +168,8 @@ class TestFamilies:
 
     def pair(self, *ranks: list[int], measures: tuple[str, ...] = ("RR", "Success@1", "Judged@5"), **options: str) -> Pair:
         runs = [run_of(name, each) for name, each in zip("ab", ranks, strict=True)]
-        scores = [score(judge(self.SUITE, run), measures) for run in runs]
-        return compare(scores, ["category"], CompareOptions(**options))[0]
+        scores = [score(match_hits(self.SUITE, run), measures) for run in runs]
+        return compare(scores, ["category"], CompareSettings(**options))[0]
 
     def test_without_a_significant_primary_measure_all_else_is_exploratory(self) -> None:
         pair = self.pair(BASE, BASE[::-1])
@@ -196,8 +198,8 @@ class TestFamilies:
     def test_a_primary_measure_that_is_too_small_to_count_opens_no_family(self) -> None:
         suite = suite_of(400)
         runs = run_of("a", [2] * 400), run_of("b", [0] * 8 + [1] * 392)
-        scores = [score(judge(suite, run), ["P@5", "RR"]) for run in runs]
-        (pair,) = compare(scores, options=CompareOptions(min_effect=0.02))
+        scores = [score(match_hits(suite, run), ["P@5", "RR"]) for run in runs]
+        (pair,) = compare(scores, options=CompareSettings(min_effect=0.02))
         assert [found.verdict for found in pair.differences] == ["WITHIN NOISE", "EXPLORATORY"]
 
     def test_the_primary_measure_can_be_declared(self) -> None:
@@ -221,7 +223,7 @@ def test_binary_measures_with_unequal_origins_keep_their_level() -> None:
 def test_a_verdict_on_failures_alone_is_inconclusive_even_if_few_cases_are_left() -> None:
     suite = suite_of(120, category=lambda n: "x" if n < 12 else "y")
     failing = run_of("a", [1] * 120, dict.fromkeys(range(6), "error"))
-    (pair,) = compare([score(judge(suite, run), ["RR"]) for run in (failing, run_of("b", [1] * 120))], ["category"])
+    (pair,) = compare([score(match_hits(suite, run), ["RR"]) for run in (failing, run_of("b", [1] * 120))], ["category"])
     assert pair.differences[0].verdict == "INCONCLUSIVE"
 
 
@@ -250,7 +252,7 @@ def test_rank_moves_of_a_glob_follow_the_first_hit_that_fits() -> None:
         Run.from_answers(name, [Answer("c", "ok", tuple(Hit(h, r) for r, h in enumerate(ids, 1)))])
         for name, ids in (("a", ["z", "src/a.py", "src/c.py"]), ("b", ["src/a.py", "x", "src/c.py"]))
     ]
-    (pair,) = compare([score(judge(suite, run), ["RR"]) for run in runs])
+    (pair,) = compare([score(match_hits(suite, run), ["RR"]) for run in runs])
     assert [(m.target, m.before, m.after) for m in pair.telling[0].moves] == [("src/*.py", 2, 1)]
 
 
@@ -258,7 +260,7 @@ def test_churn_drops_duplicates_and_takes_missing_for_empty() -> None:
     suite = suite_of(2)
     first = Run.from_answers("a", [Answer("c0000", "ok", (Hit("a0", 1), Hit("a0", 2), Hit("b", 3)))])
     second = Run.from_answers("b", [Answer("c0000", "ok", (Hit("a0", 1), Hit("b", 2)))])
-    (pair,) = compare([score(judge(suite, run), ["RR"]) for run in (first, second)])
+    (pair,) = compare([score(match_hits(suite, run), ["RR"]) for run in (first, second)])
     assert (pair.churn.cases, pair.churn.overlap, pair.churn.parting_depth) == (2, 1.0, None)
 
 
@@ -266,7 +268,7 @@ def test_churn_knows_a_file_however_it_is_spelt() -> None:
     suite = Suite.from_cases("s", [Case("c1", "q", (Judgment("src/a.py", "path"),))])
     plain = Run.from_answers("plain", [Answer("c1", "ok", (Hit("src/a.py", 1), Hit("src/b.py", 2)))])
     spelt = Run.from_answers("spelt", [Answer("c1", "ok", (Hit("./src/a.py#L3-L9", 1), Hit("src/a.py", 2), Hit("src/b.py", 3)))])
-    (pair,) = compare([score(judge(suite, run), ["RR"]) for run in (plain, spelt)])
+    (pair,) = compare([score(match_hits(suite, run), ["RR"]) for run in (plain, spelt)])
     assert (pair.churn.first_changed, pair.churn.overlap, pair.churn.parting_depth) == (0, 1.0, None)
 
 
@@ -307,7 +309,7 @@ def test_a_measure_without_a_highest_value_is_never_within_noise() -> None:
 
 def test_equal_gains_in_all_cases_are_not_called_too_small_to_count() -> None:
     suite = suite_of(30)
-    scores = [score(judge(suite, run_of(name, [rank] * 30)), ["RR"]) for name, rank in (("a", 5), ("b", 4))]
+    scores = [score(match_hits(suite, run_of(name, [rank] * 30)), ["RR"]) for name, rank in (("a", 5), ("b", 4))]
     assert "too small to count" not in render(build_comparison(scores, compare(scores)))
 
 
@@ -332,7 +334,9 @@ def test_the_order_of_runs_changes_only_the_sign() -> None:
 def test_segments_are_compared_with_the_same_care() -> None:
     suite = suite_of(200, category=lambda n: "big" if n < 190 else "small", tags=lambda n: ("t",) if n % 2 else ())
     better = [max(1, rank - 1) for rank in BASE]
-    (pair,) = compare([score(judge(suite, run), ["RR"]) for run in (run_of("a", BASE), run_of("b", better))], ["category", "tag"])
+    (pair,) = compare(
+        [score(match_hits(suite, run), ["RR"]) for run in (run_of("a", BASE), run_of("b", better))], ["category", "tag"]
+    )
     assert pair.segments["category"]["big"][0].verdict == "IMPROVED"
     assert pair.segments["category"]["small"][0].cases == 10
     assert set(pair.segments["tag"]) == {"t"}
@@ -340,7 +344,7 @@ def test_segments_are_compared_with_the_same_care() -> None:
 
 def test_telling_cases_show_where_targets_went() -> None:
     (pair,) = compare(
-        [score(judge(suite_of(12), run), ["RR"]) for run in (run_of("a", [1] * 11 + [4]), run_of("b", [1] * 10 + [0, 1]))]
+        [score(match_hits(suite_of(12), run), ["RR"]) for run in (run_of("a", [1] * 11 + [4]), run_of("b", [1] * 10 + [0, 1]))]
     )
     lost, gained = pair.telling
     assert (lost.case, lost.before, lost.after) == ("c0010", 1.0, 0.0)
@@ -349,31 +353,35 @@ def test_telling_cases_show_where_targets_went() -> None:
 
 
 def test_churn_needs_no_judgment() -> None:
-    (pair,) = compare([score(judge(suite_of(12), run), ["RR"]) for run in (run_of("a", [2] * 12), run_of("b", [2] * 6 + [1] * 6))])
+    (pair,) = compare(
+        [score(match_hits(suite_of(12), run), ["RR"]) for run in (run_of("a", [2] * 12), run_of("b", [2] * 6 + [1] * 6))]
+    )
     assert (pair.churn.cases, pair.churn.first_changed, pair.churn.parting_depth) == (12, 6, 1.0)
     assert 0 < pair.churn.overlap < 1
 
 
 def test_runs_of_one_name_are_told_apart() -> None:
-    pairs = compare([score(judge(suite_of(12), run_of("same", [1] * 12)), ["RR"]) for _ in range(3)])
+    pairs = compare([score(match_hits(suite_of(12), run_of("same", [1] * 12)), ["RR"]) for _ in range(3)])
     assert [(pair.baseline, pair.candidate) for pair in pairs] == [("same", "same#2"), ("same", "same#3"), ("same#2", "same#3")]
 
 
 def test_what_cannot_be_compared_is_refused() -> None:
-    scores = score(judge(suite_of(12), run_of("a", [1] * 12)), ["RR"])
+    scores = score(match_hits(suite_of(12), run_of("a", [1] * 12)), ["RR"])
     with pytest.raises(UsageError, match="at least two runs"):
         compare([scores])
     with pytest.raises(Incomparable, match="same suite and by the same measures"):
-        compare([scores, score(judge(suite_of(11), run_of("b", [1] * 11)), ["RR"])])
+        compare([scores, score(match_hits(suite_of(11), run_of("b", [1] * 11)), ["RR"])])
     with pytest.raises(UsageError, match="min_effect must be a number of at least 1e-06 and at most 1, not 0"):
-        CompareOptions(min_effect=0)
+        CompareSettings(min_effect=0)
 
 
 class TestReport:
     def report(self):
         better = [max(1, rank - 1) for rank in BASE]
         suite = suite_of(200, category=lambda n: f"g{n % 2}")
-        scores = [score(judge(suite, run), ["RR", "Success@1"]) for run in (run_of("old_run", BASE), run_of("new|run", better))]
+        scores = [
+            score(match_hits(suite, run), ["RR", "Success@1"]) for run in (run_of("old_run", BASE), run_of("new|run", better))
+        ]
         return build_comparison(scores, compare(scores, ["category"]), ["category"])
 
     def test_json_has_the_agreed_shape_and_is_read_back_identical(self, tmp_path: Path) -> None:
@@ -481,7 +489,7 @@ class TestCommand:
         "searched", [RUNS, ["--agents", "bm25", "fts5", "--corpus", str(ROOT / "examples/quickstart/corpus.jsonl")]]
     )
     def test_a_baseline_that_nobody_has_is_a_usage_error(self, searched: list[str], monkeypatch, capsys) -> None:
-        monkeypatch.setattr("searchmark.cli.verbs.compare.run_shown", lambda *_: pytest.fail("it was run all the same"))
+        monkeypatch.setattr("searchmark.cli.verbs.compare.run_with_progress", lambda *_: pytest.fail("it was run all the same"))
         assert main(["compare", *self.EXAMPLE, *searched, "--baseline", "bm52"]) == 4
         assert "the baseline 'bm52' is not among the runs: bm25, " in capsys.readouterr().err
 
@@ -489,6 +497,7 @@ class TestCommand:
         assert main(["compare", *self.EXAMPLE, *self.RUNS[:2]]) == 4
         assert "needs two runs" in capsys.readouterr().err
 
+    @pytest.mark.slow
     def test_a_config_sets_the_smallest_effect_and_decides(self, file, capsys) -> None:
         config = file(
             "c.yaml",
@@ -526,13 +535,14 @@ class TestCommand:
         assert main(["compare", *self.EXAMPLE, *self.RUNS[:2], "--run", str(tmp_path / "dead.jsonl"), "-m", "RR"]) == 2
 
 
+@pytest.mark.slow
 def test_fifty_runs_fit_into_one_table() -> None:
-    scores = [score(judge(suite_of(12), run_of(f"run {i}", [1 + i % 3] * 12)), ["RR"]) for i in range(50)]
+    scores = [score(match_hits(suite_of(12), run_of(f"run {i}", [1 + i % 3] * 12)), ["RR"]) for i in range(50)]
     report = build_comparison(scores, compare(scores))
     assert len(report.pairs) == 1225
     assert render(report, "latex").count(r"\\") == 51
 
 
 def test_all_pairs_are_there() -> None:
-    pairs: list[Pair] = compare([score(judge(suite_of(12), run_of(f"r{i}", [1] * 12)), ["RR"]) for i in range(5)])
+    pairs: list[Pair] = compare([score(match_hits(suite_of(12), run_of(f"r{i}", [1] * 12)), ["RR"]) for i in range(5)])
     assert len(pairs) == 10

@@ -7,20 +7,18 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from searchmark import Run, Suite, build_comparison, compare, judge, score
-from searchmark.analysis.decision_presets import FTS5, RERANKER, VECTOR, preset_tables
-from searchmark.analysis.decisions import NOT_ENOUGH, Decision, decide
-from searchmark.errors import UsageError
-from searchmark.options.compare_options import DecisionRule, DecisionTable
-from searchmark.records import AnswerDetails, IndexBuild, Provenance
-from tests.analysis.test_comparison import run_of, suite_of
+from searchmark import AnswerDetails, Decision, Provenance, Run, Suite, UsageError, build_comparison, compare, match_hits, score
+from searchmark.config.gates import DecisionRule, DecisionTable
+from searchmark.records.provenance import IndexBuild
+from searchmark.scoring.decisions import FTS5, NOT_ENOUGH, RERANKER, VECTOR, decide, preset_tables
+from tests.scoring.test_comparison import run_of, suite_of
 
 GO = DecisionTable("b", "a", (DecisionRule("go", above=0.1),))
 
 
 def decision_on(table: DecisionTable, *runs: Run, suite: Suite | None = None) -> Decision:
-    scores = [score(judge(suite or suite_of(len(run.case_ids)), run), ["RR"]) for run in runs]
-    named = {each.judged.run.agent: each for each in scores}
+    scores = [score(match_hits(suite or suite_of(len(run.case_ids)), run), ["RR"]) for run in runs]
+    named = {each.matched.run.agent: each for each in scores}
     return decide(table, compare(scores), named)
 
 
@@ -33,18 +31,21 @@ class TestPreset:
         )
         before = [3 + (n // 5) % 3 for n in range(5 * per_category)]
         after = [max(1, rank - gains.get(n % 5 + 1, 0)) for n, rank in enumerate(before)]
-        scores = [score(judge(suite, run), ["RR"]) for run in (run_of(arms[0], before), run_of(arms[1], after))]
+        scores = [score(match_hits(suite, run), ["RR"]) for run in (run_of(arms[0], before), run_of(arms[1], after))]
         table = next(table for table in preset_tables("vector-search", "RR") if table.candidate == arms[1])
         report = build_comparison(scores, compare(scores), [], [table])
         assert report.decisions[0].sentence == f"{arms[1]} against {arms[0]} by RR: {report.decisions[0].decision}"
         return report.decisions[0].decision
 
+    @pytest.mark.slow
     def test_better_everywhere_is_kept_and_promoted(self) -> None:
         assert self.decided(dict.fromkeys(range(1, 6), 2)) == "keep vector search and promote it"
 
+    @pytest.mark.slow
     def test_better_in_the_hoped_for_categories_is_kept_and_documented(self) -> None:
         assert self.decided({1: 2, 2: 2, 5: 2}) == "keep vector search, document its use cases"
 
+    @pytest.mark.slow
     def test_no_better_is_dropped(self) -> None:
         assert self.decided({}) == "drop vector search, simplify the system"
 

@@ -6,13 +6,10 @@ from dataclasses import replace
 
 import pytest
 
-from searchmark import Case, Document, Judgment, Run, Suite, judge
-from searchmark.corpora.corpus import Corpus
-from searchmark.corpora.exclusions import with_exclusions
-from searchmark.experiments import score_runs
-from searchmark.judging.described import DescribedIds
-from searchmark.judging.matching import fits
-from searchmark.records import Defaults
+from searchmark import Case, Corpus, Defaults, Document, Judgment, Run, Suite, match_hits, score_runs
+from searchmark.formats.corpora.case_locations import with_exclusions
+from searchmark.records.matching import judgment_fits
+from searchmark.scoring.targets import DescribedIds
 
 IDS = (
     "src/Mail/SendMail.pas",
@@ -57,7 +54,7 @@ def relevant(suite: Suite) -> dict[str, int]:
     ],
 )
 def test_the_index_finds_what_fits_one_by_one(judgment: Judgment, ignore_case: bool) -> None:
-    one_by_one = [each for each in IDS if fits(judgment, each, ignore_case=ignore_case)]
+    one_by_one = [each for each in IDS if judgment_fits(judgment, each, ignore_case=ignore_case)]
     assert DescribedIds(IDS, ignore_case=ignore_case).meant_by(judgment) == one_by_one
 
 
@@ -72,14 +69,15 @@ def test_globs_and_symbols_heed_case_unless_the_suite_says_otherwise() -> None:
 def test_ids_and_paths_stay_exact(match: str) -> None:
     suite = suite_of(Judgment("docs/A.md", match), ignore_case=True)  # type: ignore[arg-type]  # one of the matches
     run = Run.from_scores({"c": {"docs/a.md": 1.0}}, "r")
-    assert judge(suite, run, ["docs/a.md"]).dropped["unreachable_targets"] == 1
+    assert match_hits(suite, run, ["docs/a.md"]).dropped["unreachable_targets"] == 1
 
 
 @pytest.mark.parametrize("corpus", [None, ("SendMail", "Other")])
 def test_a_run_is_judged_without_regard_to_case_with_and_without_a_corpus(corpus: tuple[str, ...] | None) -> None:
     run = Run.from_scores({"c": {"SendMail": 2.0, "Other": 1.0}}, "r")
     grades = [
-        judge(suite_of(Judgment("*mail*", "glob"), ignore_case=each), run, corpus).hits.grade.tolist() for each in (False, True)
+        match_hits(suite_of(Judgment("*mail*", "glob"), ignore_case=each), run, corpus).hits.grade.tolist()
+        for each in (False, True)
     ]
     assert grades == [[], [1]]
 
@@ -113,7 +111,7 @@ def test_documents_that_a_suite_excludes_by_a_field_are_not_relevant(exclude: di
     survey = Corpus.of("code", DOCUMENTS).survey
     suite = suite_of(Judgment("TMailer", "symbol", 2), Judgment("*Send*", "glob"), exclude=exclude)
     (scores,) = score_runs(suite, [Run.from_scores({"c": {each.id: 1.0 for each in DOCUMENTS}}, "r")], ["P@3"], corpus=survey)
-    assert relevant(scores.judged.suite) == left
+    assert relevant(scores.matched.suite) == left
     assert scores.values[0, 0] == pytest.approx(sum(grade > 0 for grade in left.values()) / 3)
 
 
@@ -121,12 +119,12 @@ def test_what_is_named_by_id_stays_relevant() -> None:
     survey = Corpus.of("code", DOCUMENTS).survey
     suite = suite_of(Judgment("TMailer.OldSend", "id", 3), Judgment("*Send*", "glob"), exclude={"deprecated": True})
     (scores,) = score_runs(suite, [Run.from_scores({"c": {"TMailer.Send": 1.0}}, "r")], ["P@3"], corpus=survey)
-    assert relevant(scores.judged.suite) == {"TMailer.OldSend": 3, "TMailer.Send": 1}
+    assert relevant(scores.matched.suite) == {"TMailer.OldSend": 3, "TMailer.Send": 1}
 
 
 def test_hits_are_excluded_also_where_the_ids_of_the_corpus_are_not_given() -> None:
     suite = with_exclusions(suite_of(Judgment("*Send*", "glob"), exclude={"deprecated": True}), Corpus.of("code", DOCUMENTS).survey)
-    judged = judge(suite, Run.from_scores({"c": {"TMailer.OldSend": 2.0, "TMailer.Send": 1.0}}, "r"))
+    judged = match_hits(suite, Run.from_scores({"c": {"TMailer.OldSend": 2.0, "TMailer.Send": 1.0}}, "r"))
     assert judged.hits.grade.tolist() == [0, 1]
     assert judged.matches.met.tolist() == [1]
 

@@ -12,14 +12,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from searchmark.analysis.ann import AnnRecall
-from searchmark.analysis.drifts import Drift, drifts_of, latencies_not_compared, not_compared
-from searchmark.analysis.past import Fingerprints, PastRun
-from searchmark.analysis.similarity import Spread
-from searchmark.errors import UsageError
-from searchmark.options.drift_options import DriftOptions
-from searchmark.records import VectorStatistics
-from tests.analysis.histories import KNOWN, START, history, latency, past_run, summary
+from searchmark import UsageError
+from searchmark.config.gates import DriftSettings
+from searchmark.records.provenance import VectorStatistics
+from searchmark.scoring.costs import AnnRecall
+from searchmark.scoring.drift import Drift, drifts_of, why_no_latency_compared, why_not_compared
+from searchmark.scoring.trends import Fingerprints, PastRun, ScoreSpread
+from tests.scoring.histories import KNOWN, START, history, latency, past_run, summary
 
 WEEK = history([0.8] * 7)
 
@@ -180,7 +179,7 @@ class TestVectors:
 class TestQuantities:
     @given(st.floats(0, 1), st.floats(0.001, 1e6), st.integers(1, 20))
     def test_a_constant_history_never_drifts(self, mean: float, time: float, runs: int) -> None:
-        scores = {"top_1": Spread(mean - 0.5, mean, 30)}
+        scores = {"top_1": ScoreSpread(mean - 0.5, mean, 30)}
         times = {"warm": latency(time, time), "cold": latency(time, time)}
         constant = [past_run(day, mean, latency_ms=times, similarity=scores) for day in range(runs + 1)]
         assert drifts_of("bm25", constant[-1], constant) == []
@@ -196,8 +195,8 @@ class TestQuantities:
         assert drift(past_run(1, 0.9), [past_run(0, 0.8)]).change == pytest.approx(0.125)
 
     def test_distributions_of_scores_may_drift(self) -> None:
-        past = [past_run(0, similarity={"top_1": Spread(-0.5, 0.1, 30), "top_10": Spread(0.4, None, 1)})]
-        current = past_run(1, similarity={"top_1": Spread(-0.6, 0.2, 30), "top_10": Spread(0.4, 0.1, 30)})
+        past = [past_run(0, similarity={"top_1": ScoreSpread(-0.5, 0.1, 30), "top_10": ScoreSpread(0.4, None, 1)})]
+        current = past_run(1, similarity={"top_1": ScoreSpread(-0.6, 0.2, 30), "top_10": ScoreSpread(0.4, 0.1, 30)})
         found = drifts_of("bm25", current, past)
         assert [(each.quantity, each.change) for each in found] == [
             ("scores top_1 mean", pytest.approx(-0.2)),
@@ -240,8 +239,8 @@ class TestSentences:
         )
 
     def test_say_where_there_is_no_noise(self) -> None:
-        past = [past_run(day, similarity={"top_1": Spread(0.5, None, 30)}) for day in range(7)]
-        assert drift(past_run(7, similarity={"top_1": Spread(0.6, None, 30)}), past).sentence == (
+        past = [past_run(day, similarity={"top_1": ScoreSpread(0.5, None, 30)}) for day in range(7)]
+        assert drift(past_run(7, similarity={"top_1": ScoreSpread(0.6, None, 30)}), past).sentence == (
             "scores top_1 mean of bm25 rose by 20.0% to 0.6000 (0.5000 in the median of 7 runs of the seven days before), "
             "and earlier runs show no noise; "
             "nothing that is known has changed: check model, chunking, and that vectors are normalised once"
@@ -316,23 +315,23 @@ class TestNotCompared:
     def test_other_queries_are_not_comparable(self) -> None:
         current = past_run(7, 0.1, {"queries": "q2"})
         assert drifts_of("bm25", current, WEEK) == []
-        assert not_compared("bm25", current, WEEK) == "bm25 is not compared with earlier runs: they were asked other queries"
+        assert why_not_compared("bm25", current, WEEK) == "bm25 is not compared with earlier runs: they were asked other queries"
 
     def test_a_result_that_cannot_be_trusted_has_no_drift(self) -> None:
         current = past_run(7, 0.1, trusted=False)
         assert drifts_of("bm25", current, WEEK) == []
-        assert not_compared("bm25", current, WEEK) == "bm25 is not compared with earlier runs: its result cannot be trusted"
+        assert why_not_compared("bm25", current, WEEK) == "bm25 is not compared with earlier runs: its result cannot be trusted"
 
     def test_nor_has_one_after_such_results_only(self) -> None:
         past = [replace(run, trusted=False) for run in WEEK]
         assert (
-            not_compared("bm25", past_run(7), past)
+            why_not_compared("bm25", past_run(7), past)
             == "bm25 is not compared with earlier runs: none of their results can be trusted"
         )
 
     def test_nothing_is_said_where_it_was_compared_or_is_the_first(self) -> None:
-        assert not_compared("bm25", past_run(7), WEEK) is None
-        assert not_compared("bm25", past_run(7), []) is None
+        assert why_not_compared("bm25", past_run(7), WEEK) is None
+        assert why_not_compared("bm25", past_run(7), []) is None
 
     def test_without_digests_the_name_of_the_suite_decides(self) -> None:
         known = replace(KNOWN, queries=None)
@@ -342,11 +341,11 @@ class TestNotCompared:
 
 class TestOptions:
     def test_the_limit_is_5_percent(self) -> None:
-        assert DriftOptions().limit == 0.05
+        assert DriftSettings().limit == 0.05
 
     def test_a_limit_of_0_is_refused(self) -> None:
         with pytest.raises(UsageError, match="limit must be a number above 0, not 0"):
-            DriftOptions(limit=0)
+            DriftSettings(limit=0)
 
 
 def test_the_sentence_in_the_docs_is_what_is_said() -> None:
@@ -364,7 +363,7 @@ class TestOtherHosts:
 
     def test_are_named_where_no_latency_is_compared(self) -> None:
         past = [timed(0, 5, differs={"host": "ci-2"}), timed(1, 5, differs={"host": "ci-3"})]
-        assert latencies_not_compared("bm25", self.CURRENT, past) == (
+        assert why_no_latency_compared("bm25", self.CURRENT, past) == (
             "latencies of bm25 are not compared with earlier runs: they were measured on ci-2, ci-3, this one on ci-1"
         )
 
@@ -372,7 +371,7 @@ class TestOtherHosts:
         "past", [[], [timed(0, 5)], [timed(0, 5, differs={"host": "ci-2"}), timed(1, 5, differs={"host": "ci-1"})], [past_run(0)]]
     )
     def test_are_not_told_where_one_is_or_there_is_none(self, past: list[PastRun]) -> None:
-        assert latencies_not_compared("bm25", self.CURRENT, past) is None
+        assert why_no_latency_compared("bm25", self.CURRENT, past) is None
 
     def test_are_not_told_of_a_run_whose_host_is_not_known(self) -> None:
-        assert latencies_not_compared("bm25", timed(3, 12), [timed(0, 5, differs={"host": "ci-2"})]) is None
+        assert why_no_latency_compared("bm25", timed(3, 12), [timed(0, 5, differs={"host": "ci-2"})]) is None

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from searchmark import Case, Judgment, Suite
-from searchmark.judging.existence import Existing
+from searchmark.scoring.targets import ExistingIds
 
 IDS = ("a.py", "src/b.py", "src/deep/c.py", "caf\u00e9.txt", "with#hash.md", "7")
 
@@ -40,7 +40,7 @@ IDS = ("a.py", "src/b.py", "src/deep/c.py", "caf\u00e9.txt", "with#hash.md", "7"
     ],
 )
 def test_a_hit_is_settled(hit: str, settled: tuple[str, bool]) -> None:
-    assert Existing(IDS).settled(hit) == settled
+    assert ExistingIds(IDS).resolve(hit) == settled
 
 
 def test_absolute_paths_below_the_folder_become_relative(tmp_path: Path) -> None:
@@ -49,10 +49,10 @@ def test_absolute_paths_below_the_folder_become_relative(tmp_path: Path) -> None
     link = tmp_path / "link"
     link.symlink_to(folder)
     for root in (folder, link):
-        existing = Existing(IDS, link)
-        assert existing.settled(f"{root}/src/b.py") == ("src/b.py", True)
-        assert existing.settled(f"{root}/src/../a.py#L1-L2") == ("a.py#L1-L2", True)
-    assert Existing(IDS, folder).settled(f"{folder}x/a.py") == (f"{folder}x/a.py", False)
+        existing = ExistingIds(IDS, link)
+        assert existing.resolve(f"{root}/src/b.py") == ("src/b.py", True)
+        assert existing.resolve(f"{root}/src/../a.py#L1-L2") == ("a.py#L1-L2", True)
+    assert ExistingIds(IDS, folder).resolve(f"{folder}x/a.py") == (f"{folder}x/a.py", False)
 
 
 @pytest.mark.parametrize(
@@ -74,14 +74,14 @@ def test_absolute_paths_below_the_folder_become_relative(tmp_path: Path) -> None
 )
 def test_any_spelling_of_an_id_or_a_directory_exists(ids: list[str], hit: str, name: str) -> None:
     """What the judge takes for a file that exists, the runner takes for one too, and the other way round."""
-    assert Existing(ids).settled(hit) == (name, True)
-    assert hit in Existing(ids)
+    assert ExistingIds(ids).resolve(hit) == (name, True)
+    assert hit in ExistingIds(ids)
 
 
 @pytest.mark.parametrize("hit", ["", "b", "sr", "src/bb.py", "a.py/x", "src/b.py/../../..", "a.py#M3"])
 def test_what_only_looks_like_an_id_does_not_exist(hit: str) -> None:
-    assert hit not in Existing(IDS)
-    assert hit not in Existing(["/abs/a.py", *IDS])
+    assert hit not in ExistingIds(IDS)
+    assert hit not in ExistingIds(["/abs/a.py", *IDS])
 
 
 def test_missing_targets_are_the_relevant_ones_that_no_hit_could_be() -> None:
@@ -97,6 +97,6 @@ def test_missing_targets_are_the_relevant_ones_that_no_hit_could_be() -> None:
         Judgment("gone.py#L1-L2", "lines"),
     )
     table = Suite.from_cases("s", [Case("before", judgments=judgments), Case("after", judgments=judgments[4:])]).judgments
-    assert Existing(IDS).missing_targets(table, 0, 9) == ["gone.py", "8"]
-    assert Existing(IDS).missing_targets(table, 9, 10) == ["gone.py"]
-    assert Existing(IDS).missing_targets(table, 0, len(table)) == ["gone.py", "8"] * 2
+    assert ExistingIds(IDS).missing_targets(table, 0, 9) == ["gone.py", "8"]
+    assert ExistingIds(IDS).missing_targets(table, 9, 10) == ["gone.py"]
+    assert ExistingIds(IDS).missing_targets(table, 0, len(table)) == ["gone.py", "8"] * 2

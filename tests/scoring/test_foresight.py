@@ -7,9 +7,9 @@ from itertools import product
 import numpy as np
 import pytest
 
-from searchmark import Answer, Case, Document, Hit, Judgment, Run, Scores, Suite, judge, score
-from searchmark.analysis.comparison import compare
-from searchmark.analysis.foresight import (
+from searchmark import Answer, Case, Document, Hit, Judgment, Run, Scores, Suite, UsageError, compare, match_hits, score
+from searchmark.scoring.planned_tests import sequential_verdict
+from searchmark.scoring.power import (
     Foresight,
     GateQuestion,
     LosableColumn,
@@ -18,10 +18,7 @@ from searchmark.analysis.foresight import (
     foresee,
     ties_for_margin,
 )
-from searchmark.analysis.intervals import SHOWN, observations
-from searchmark.analysis.paired_statistics import difference_intervals
-from searchmark.analysis.sequential import sequential_verdict
-from searchmark.errors import UsageError
+from searchmark.scoring.statistics import SHOWN_LEVEL, difference_intervals, observations
 
 HARM, SEQUENTIAL, NON_INFERIOR = (GateQuestion(each) for each in ("no-evidence-of-harm", "sequential", "non-inferior"))
 
@@ -46,7 +43,7 @@ def run_of(suite: Suite, found: int) -> Scores:
     answers = [
         Answer(case, "ok", (Hit(f"yes{row}" if row < found else f"no{row}", 1),)) for row, case in enumerate(suite.table.ids)
     ]
-    return score(judge(suite, Run.from_answers("run", answers)), ["RR"])
+    return score(match_hits(suite, Run.from_answers("run", answers)), ["RR"])
 
 
 def ahead(cases: int, found: int, question: GateQuestion = HARM) -> Foresight:
@@ -56,7 +53,7 @@ def ahead(cases: int, found: int, question: GateQuestion = HARM) -> Foresight:
 
 def _found(suite: Suite, hit: str) -> Scores:
     answers = [Answer(case, "ok", (Hit(f"{hit}{row}", 1),)) for row, case in enumerate(suite.table.ids)]
-    return score(judge(suite, Run.from_answers(hit, answers)), ["DCG@10"])
+    return score(match_hits(suite, Run.from_answers(hit, answers)), ["DCG@10"])
 
 
 class TestHarm:
@@ -104,11 +101,12 @@ class TestHarm:
         """Six cases can lose, p would be small enough, but the interval of the worst build contains 0."""
         suite = suite_of(10)
         before = run_of(suite, 10)
-        scores = Scores(before.judged, before.measures, np.array([1.0, *[0.001] * 5, *[0.0] * 4])[:, None])
+        scores = Scores(before.matched, before.measures, np.array([1.0, *[0.001] * 5, *[0.0] * 4])[:, None])
         said = foresee(suite, "RR", HARM, scores)
         assert said.reason.startswith("not even a build that finds nothing would be REGRESSED: ")
         assert not said.resolvable
 
+    @pytest.mark.slow
     def test_what_no_number_of_cases_changes_is_said_without_one(self) -> None:
         column = LosableColumn(*[observations(np.zeros((10, 1)), None)] * 2, span=1.0, known=True)
         assert _more_alike(column, HARM) is None
@@ -133,7 +131,7 @@ class TestHarm:
         suite = suite_of(12)
         before = run_of(suite, 4)
         for build in product((0.0, 0.5, 1.0), repeat=4):
-            after = Scores(before.judged, before.measures, np.array([*build, *[0.0] * 8])[:, None])
+            after = Scores(before.matched, before.measures, np.array([*build, *[0.0] * 8])[:, None])
             assert compare([before, after])[0].differences[0].verdict != "REGRESSED"
 
     def test_unanswerable_cases_do_not_count(self) -> None:
@@ -150,10 +148,10 @@ class TestHarm:
             "s", [Case(f"q{n}", "", (Judgment("yes"),), origin=f"o{n}", documents=documents) for n in range(20)]
         )
         full = [Answer(case, "ok", (Hit("no", 1), Hit("yes", 2))) for case in suite.table.ids]
-        scores = score(judge(suite, Run.from_answers("run", full)), ["P@5", "P@1", "RR"])
+        scores = score(match_hits(suite, Run.from_answers("run", full)), ["P@5", "P@1", "RR"])
         assert [foresee(suite, name, HARM, scores).independent for name in ("P@5", "P@1", "RR")] == [0, 0, 20]
         part = [Answer(case, "ok", (Hit("yes", 1),)) for case in suite.table.ids]
-        scores = score(judge(suite, Run.from_answers("run", part)), ["P@5"])
+        scores = score(match_hits(suite, Run.from_answers("run", part)), ["P@5"])
         assert foresee(suite, "P@5", HARM, scores).independent == 20
 
     def test_a_measure_that_the_baseline_lacks_is_named(self) -> None:
@@ -173,6 +171,7 @@ class TestDetectable:
     def test_with_a_baseline_it_is_known_better_than_without(self) -> None:
         assert (ahead(100, 90).detectable or 1) < (foresee(suite_of(100), "RR", HARM).detectable or 0)
 
+    @pytest.mark.slow
     @pytest.mark.parametrize("question", [HARM, GateQuestion("sequential", look=10)], ids=lambda each: each.policy)
     def test_losses_of_that_size_are_seen_by_four_of_five_builds(self, question: GateQuestion) -> None:
         """A build that is a different search altogether, found or not: of all builds with that mean it varies most."""
@@ -182,7 +181,7 @@ class TestDetectable:
         seen = 0
         for _ in range(100):
             values = (random.random(100) < 0.8 - loss).astype(float)
-            after = Scores(before.judged, before.measures, values[:, None])
+            after = Scores(before.matched, before.measures, values[:, None])
             if question.policy == "sequential":
                 seen += sequential_verdict(before, after, 0, 10, question.min_effect)[1].verdict == "REGRESSED"
             else:
@@ -203,7 +202,10 @@ class TestNonInferior:
     @pytest.mark.parametrize("margin", [0.01, 0.02, 0.05, 0.3])
     def test_resolvable_from_as_many_ties_as_show_the_margin(self, margin: float) -> None:
         needed = ties_for_margin(margin)
-        low = [float(difference_intervals(observations(np.zeros((cases, 1)), None), SHOWN)[0][0]) for cases in (needed - 1, needed)]
+        low = [
+            float(difference_intervals(observations(np.zeros((cases, 1)), None), SHOWN_LEVEL)[0][0])
+            for cases in (needed - 1, needed)
+        ]
         assert low[0] <= -margin < low[1] or needed == 10
         question = GateQuestion("non-inferior", margin=margin)
         assert [foresee(suite_of(cases), "RR", question).resolvable for cases in (needed - 1, needed)] == [False, True]

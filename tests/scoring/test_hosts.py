@@ -6,16 +6,20 @@ from dataclasses import replace
 
 import pytest
 
-from searchmark import compare, judge, score
-from searchmark.analysis.decisions import decide
-from searchmark.analysis.host_times import host_times
-from searchmark.analysis.hosts import UNKNOWN_HOST, not_compared, rows_by_host
-from searchmark.analysis.latencies import latencies_of
-from searchmark.analysis.prices import price_sentences
-from searchmark.analysis.usage import usage_of
-from searchmark.options.compare_options import DecisionTable
-from searchmark.records import Answer, Host, Run, RunLabel, host_names
-from searchmark.runs.join import completed, joined
+from searchmark import Answer, Run, RunLabel, compare, join_runs, match_hits, score
+from searchmark.config.gates import DecisionTable
+from searchmark.records.merge import with_missing_cases
+from searchmark.records.provenance import Host, host_names
+from searchmark.scoring.costs import (
+    UNKNOWN_HOST,
+    host_times,
+    latencies_of,
+    price_sentences,
+    rows_by_host,
+    usage_of,
+    why_latencies_not_compared,
+)
+from searchmark.scoring.decisions import decide
 from tests.support.hosts import CASES, SUITE, environment, made_of, on, on_several, part
 
 EPYC = "EPYC, 4 cores, 16 GB"
@@ -40,7 +44,7 @@ class TestHost:
 
 class TestJoined:
     def test_parts_of_one_host_are_as_one_run(self) -> None:
-        run = joined([part("ci-1", CASES[:6]), part("ci-1", CASES[6:])])
+        run = join_runs([part("ci-1", CASES[:6]), part("ci-1", CASES[6:])])
         assert run.provenance.environment == environment("ci-1")
         assert run.provenance.hosts == (ONE,)
         assert run.provenance.index.seconds == 2.0
@@ -55,12 +59,12 @@ class TestJoined:
 
     @pytest.mark.parametrize("hosts", [(None, "ci-1"), ("ci-1", None)])
     def test_what_is_not_known_is_not_different(self, hosts: tuple[str | None, str | None]) -> None:
-        run = joined([part(hosts[0], CASES[:6]), part(hosts[1], CASES[6:])])
+        run = join_runs([part(hosts[0], CASES[:6]), part(hosts[1], CASES[6:])])
         assert run.provenance.environment == environment("ci-1")
         assert latencies_of(run)["cold"].samples == 12
 
     def test_what_was_joined_is_joined_again(self) -> None:
-        run = joined([on_several({"ci-1": CASES[:3], "ci-2": CASES[3:6]}), part("ci-1", CASES[6:])])
+        run = join_runs([on_several({"ci-1": CASES[:3], "ci-2": CASES[3:6]}), part("ci-1", CASES[6:])])
         assert run.provenance.hosts == (ONE, TWO)
         assert run.provenance.index.seconds is None
 
@@ -83,16 +87,16 @@ class TestLatencies:
         assert second.host == TWO
 
     def test_of_two_parts_of_one_host_count_together(self) -> None:
-        first, second = host_times(joined([part("ci-1", CASES[:3]), part("ci-2", CASES[3:6]), part("ci-1", CASES[6:])]))
+        first, second = host_times(join_runs([part("ci-1", CASES[:3]), part("ci-2", CASES[3:6]), part("ci-1", CASES[6:])]))
         assert (first.cases, first.latency_ms["cold"].samples, first.index_seconds) == (9, 9, 2.0)
         assert second.cases == 3
 
     def test_of_a_host_that_is_not_known_come_last(self) -> None:
-        hosts = host_times(joined([part(None, CASES[:3]), part("ci-1", CASES[3:6]), part("ci-2", CASES[6:])]))
+        hosts = host_times(join_runs([part(None, CASES[:3]), part("ci-1", CASES[3:6]), part("ci-2", CASES[6:])]))
         assert [(each.name, each.cases) for each in hosts] == [("ci-1", 3), ("ci-2", 6), (UNKNOWN_HOST, 3)]
 
     def test_a_case_that_was_not_run_is_of_no_host(self) -> None:
-        run = completed(on_several({"ci-1": CASES[:3], "ci-2": CASES[3:6]}), CASES)
+        run = with_missing_cases(on_several({"ci-1": CASES[:3], "ci-2": CASES[3:6]}), CASES)
         assert rows_by_host(run) == {ONE: [0, 1, 2], TWO: [3, 4, 5]}
 
     def test_cases_that_get_other_ids_keep_their_host(self) -> None:
@@ -103,23 +107,23 @@ class TestLatencies:
 
 class TestComparison:
     def test_across_hosts_is_refused_with_both_names(self) -> None:
-        assert not_compared({"bm25": [ONE], "hybrid": [TWO]}) == (
+        assert why_latencies_not_compared({"bm25": [ONE], "hybrid": [TWO]}) == (
             "latencies are not compared: bm25 was measured on ci-1 and hybrid on ci-2"
         )
 
     def test_of_many_runs_names_two_and_counts_all(self) -> None:
-        assert not_compared({"a": [ONE], "b": [ONE], "c": [TWO]}) == (
+        assert why_latencies_not_compared({"a": [ONE], "b": [ONE], "c": [TWO]}) == (
             "latencies are not compared: a was measured on ci-1 and c on ci-2 (3 runs on 2 hosts)"
         )
 
     def test_of_runs_on_several_hosts_is_refused_even_if_they_are_the_same(self) -> None:
-        assert not_compared({"a": [ONE, TWO], "b": [ONE, TWO]}) == (
+        assert why_latencies_not_compared({"a": [ONE, TWO], "b": [ONE, TWO]}) == (
             "latencies are not compared: a and b were both measured on ci-1, ci-2, whose times are not one number"
         )
 
     @pytest.mark.parametrize("measured", [{"a": [ONE], "b": [ONE]}, {"a": [ONE], "b": []}, {"a": [ONE, TWO]}, {}])
     def test_on_one_host_or_an_unknown_one_is_not(self, measured: dict[str, list[Host]]) -> None:
-        assert not_compared(measured) is None
+        assert why_latencies_not_compared(measured) is None
 
     def test_prices_leave_out_latencies_alone(self) -> None:
         sentences = price_sentences(on("ci-1"), on("ci-2", "hybrid"))
@@ -136,7 +140,7 @@ class TestComparison:
 
     def test_a_decision_says_so_and_is_the_same(self) -> None:
         def decided(*runs: Run):
-            scores = {run.agent: score(judge(SUITE, run), ["RR"]) for run in runs}
+            scores = {run.agent: score(match_hits(SUITE, run), ["RR"]) for run in runs}
             return decide(DecisionTable("hybrid", "bm25", (), otherwise="keep it"), compare(list(scores.values())), scores)
 
         here, apart = decided(on("ci-1"), on("ci-1", "hybrid")), decided(on("ci-1"), on("ci-2", "hybrid"))
@@ -148,6 +152,6 @@ class TestComparison:
 def test_quality_does_not_depend_on_hosts() -> None:
     def summaries(run: Run):
         answers = [Answer(each.case, each.status, each.hits[: int(each.case[1:]) % 2], each.details) for each in run.answers]
-        return score(judge(SUITE, Run.from_answers("bm25", answers, provenance=run.provenance)), ["RR", "nDCG@10"]).summaries()
+        return score(match_hits(SUITE, Run.from_answers("bm25", answers, provenance=run.provenance)), ["RR", "nDCG@10"]).summaries()
 
     assert summaries(on_several()) == summaries(on("ci-1")) == summaries(on(None))

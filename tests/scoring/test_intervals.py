@@ -10,9 +10,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from searchmark.analysis.distributions import beta_quantile, t_quantile
-from searchmark.analysis.intervals import EQUIVALENCE, SHOWN, Observations, mean_intervals, observations, proportion_limits
-from searchmark.analysis.paired_statistics import difference_intervals
+from searchmark.scoring.statistics import (
+    EQUIVALENCE_LEVEL,
+    SHOWN_LEVEL,
+    Observations,
+    beta_quantile,
+    difference_intervals,
+    mean_intervals,
+    observations,
+    proportion_limits,
+    t_quantile,
+)
 from tests.support.simulation import EFFECTS, NULLS, Population
 
 TRIALS = 600
@@ -39,14 +47,14 @@ def test_beta_quantiles_agree_with_scipy(a: float, b: float, share: float) -> No
 @given(st.integers(1, 200), st.data())
 def test_limits_of_a_proportion_are_exact_for_equality(trials: int, data: st.DataObject) -> None:
     successes = data.draw(st.integers(0, trials))
-    low, high = proportion_limits(np.array([successes / trials]), np.array([float(trials)]), EQUIVALENCE)
+    low, high = proportion_limits(np.array([successes / trials]), np.array([float(trials)]), EQUIVALENCE_LEVEL)
     expected = stats.binomtest(successes, trials).proportion_ci(0.90, method="exact")
     assert (low[0], high[0]) == pytest.approx((expected.low, expected.high), abs=1e-4)
 
 
 @pytest.mark.parametrize("trials", [10, 25, 50, 100, 500])
 def test_every_proportion_is_covered_at_least_93_percent_of_the_time(trials: int) -> None:
-    low, high = proportion_limits(np.arange(trials + 1) / trials, np.full(trials + 1, float(trials)), SHOWN)
+    low, high = proportion_limits(np.arange(trials + 1) / trials, np.full(trials + 1, float(trials)), SHOWN_LEVEL)
     share = np.linspace(0.0005, 0.9995, 2000)
     chance = stats.binom.pmf(np.arange(trials + 1)[:, None], trials, share)
     covered = (chance * ((low[:, None] <= share) & (share <= high[:, None]))).sum(axis=0)
@@ -61,7 +69,7 @@ def test_intervals_of_differences_cover(population: Population, cases: int) -> N
     found = observations(second - first, population.clusters(cases))
     if not found.enough:
         pytest.skip("cases worth fewer than ten independent ones get no interval")
-    low, high = difference_intervals(found, SHOWN)
+    low, high = difference_intervals(found, SHOWN_LEVEL)
     covered = np.mean((low <= population.difference) & (population.difference <= high))
     assert covered >= LOWEST
     assert covered <= 0.985 or not population.dense or cases < 30
@@ -87,7 +95,7 @@ def test_intervals_of_scores_cover(name: str, true: float, cases: int) -> None:
 def test_binary_values_are_seen_from_the_values() -> None:
     values = np.array([1.0] * 13 + [0.0] * 7)
     (interval,) = mean_intervals(values[:, None], None, UNIT)
-    low, high = proportion_limits(np.array([0.65]), np.array([20.0]), SHOWN)
+    low, high = proportion_limits(np.array([0.65]), np.array([20.0]), SHOWN_LEVEL)
     assert interval == pytest.approx((low[0], high[0]))
 
 
@@ -131,9 +139,9 @@ def test_cases_of_one_origin_are_one_observation() -> None:
 
 
 def test_origins_of_unequal_size_are_worth_fewer_observations() -> None:
-    assert observations(np.zeros((3, 1)), ["a", "b", "c"]).worth == 3
+    assert observations(np.zeros((3, 1)), ["a", "b", "c"]).effective_size == 3
     found = observations(np.zeros((110, 1)), ["a"] * 91 + [f"s{n}" for n in range(19)])
-    assert (len(found), found.worth) == (20, pytest.approx(110**2 / (91**2 + 19)))
+    assert (len(found), found.effective_size) == (20, pytest.approx(110**2 / (91**2 + 19)))
 
 
 def test_one_large_origin_beside_small_ones_is_worth_no_interval() -> None:
@@ -143,5 +151,5 @@ def test_one_large_origin_beside_small_ones_is_worth_no_interval() -> None:
 
 def test_gains_without_any_loss_leave_room_for_the_losses_that_were_not_seen() -> None:
     """Eight gains of 0.1 and two of 0.2: a loss in a tenth of the cases would have been missed every third time."""
-    low, high = difference_intervals(single(np.array([0.1] * 8 + [0.2] * 2)), SHOWN)
+    low, high = difference_intervals(single(np.array([0.1] * 8 + [0.2] * 2)), SHOWN_LEVEL)
     assert low[0] < 0.0 < high[0]

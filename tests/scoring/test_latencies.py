@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from searchmark.analysis.latencies import latencies_of, summary_of
-from searchmark.records import Answer, AnswerDetails, Run
+from searchmark import Answer, AnswerDetails, Run
+from searchmark.scoring.costs import latencies_of, latency_of_samples
 
 
 @pytest.mark.parametrize(
@@ -19,13 +19,13 @@ from searchmark.records import Answer, AnswerDetails, Run
     ],
 )
 def test_a_percentile_is_the_nearest_rank(samples, percentiles) -> None:
-    found = summary_of(map(float, samples))
+    found = latency_of_samples(map(float, samples))
     assert found is not None
     assert (found.p50, found.p90, found.p95, found.p99) == percentiles
 
 
 def test_without_samples_there_is_none() -> None:
-    assert summary_of([]) is None
+    assert latency_of_samples([]) is None
     assert latencies_of(Run.from_answers("a", [Answer("c", "ok")])) == {}
 
 

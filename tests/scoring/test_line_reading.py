@@ -8,10 +8,10 @@ from dataclasses import replace
 
 import pytest
 
-from searchmark import Judgment, Run, Suite, judge, score
-from searchmark.measures.line_tokens import MOST_LINES, MOST_TOKENS, TOKENIZER, tokens_of_lines
-from searchmark.records import Answer, AnswerDetails, Case, CountedText, Hit
-from searchmark.running.line_counts import counted_lines
+from searchmark import Answer, AnswerDetails, Case, Hit, Judgment, Run, Suite, match_hits, score
+from searchmark.measures.hits import MOST_LINES, MOST_TOKENS, TOKENIZER, tokens_of_lines
+from searchmark.records.answers import CountedText
+from searchmark.running.corpus_inspector import count_lines
 
 FILES = ("a.py", "src/b.py", "c.md")
 Texts = dict[str, list[int]]
@@ -62,19 +62,20 @@ def by_hand(case: Case, hits: list[Hit], texts: Texts, rel: int, budget: int, *,
 def answered(hits: list[Hit], texts: Texts, **details: object) -> Answer:
     known = {path: tuple(tokens) for path, tokens in texts.items()}
     ids = [hit.id.removeprefix("./") for hit in hits]
-    counted = counted_lines(ids, [hit.lines for hit in hits], lambda _: known)
+    counted = count_lines(ids, [hit.lines for hit in hits], lambda _: known)
     said = {"line_tokens": counted, "line_tokens_by": TOKENIZER, **details}
     return Answer("q", "ok" if hits else "empty", tuple(hits), AnswerDetails(**said))
 
 
 def values(case: Case, answer: Answer, *measures: str) -> list[float]:
-    scores = score(judge(Suite.from_cases("s", [case]), Run.from_answers("agent", [answer])), measures)
+    scores = score(match_hits(Suite.from_cases("s", [case]), Run.from_answers("agent", [answer])), measures)
     return scores.values[0].tolist()
 
 
 BUDGETS = [(rel, option, budget) for rel in (1, 2) for option in ("tokens", "lines") for budget in (1, 7, 23, 60)]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(3))
 def test_values_are_those_of_a_slow_reading(seed: int) -> None:
     rng = random.Random(seed)
@@ -82,7 +83,7 @@ def test_values_are_those_of_a_slow_reading(seed: int) -> None:
     suite = Suite.from_cases("s", [replace(case, id=name) for name, case, _, _ in cases])
     run = Run.from_answers("agent", [replace(answered(hits, texts), case=name) for name, _, hits, texts in cases])
     names = [f"{measure}(rel={rel},{option}={budget})" for rel, option, budget in BUDGETS for measure in ("LineR", "Efficiency")]
-    found = score(judge(suite, run), names).values
+    found = score(match_hits(suite, run), names).values
     for row, (_, case, hits, texts) in enumerate(cases):
         slow = [by_hand(case, hits, texts, rel, budget, by_tokens=option == "tokens") for rel, option, budget in BUDGETS]
         assert found[row].tolist() == [value for both in slow for value in both], (case, hits, texts)
@@ -95,7 +96,7 @@ class TestWithoutCounts:
     """What is not known is undefined with a reason, and never 0."""
 
     def reason(self, case: Case, answer: Answer) -> str | None:
-        scores = score(judge(Suite.from_cases("s", [case]), Run.from_answers("agent", [answer])), ["LineR(tokens=4000)"])
+        scores = score(match_hits(Suite.from_cases("s", [case]), Run.from_answers("agent", [answer])), ["LineR(tokens=4000)"])
         assert math.isnan(scores.values[0, 0]) == (scores.reason(0, 0) is not None)
         return scores.reason(0, 0)
 
@@ -144,12 +145,14 @@ def test_tokens_are_a_quarter_of_the_bytes_with_the_end_of_the_line() -> None:
 
 def test_counts_end_behind_the_largest_budgets() -> None:
     known = {"a.py": tuple([10] * 50_000), "b.py": (1,)}
-    counted = counted_lines(["a.py", "b.py"], None, lambda _: known)
+    counted = count_lines(["a.py", "b.py"], None, lambda _: known)
     assert counted == {"a.py": CountedText(50_000, ((1, tuple([10] * max(MOST_LINES, MOST_TOKENS // 10))),))}
 
 
 def test_every_range_in_a_returned_file_counts_as_seen() -> None:
     case = Case("q", "query", (Judgment("a.py#L1", "lines"), Judgment("a.py#L3", "lines"), Judgment("b.py#L1", "lines")))
-    judged = judge(Suite.from_cases("s", [case]), Run.from_answers("agent", [Answer("q", "ok", (Hit("c.py", 1), Hit("a.py", 2)))]))
+    judged = match_hits(
+        Suite.from_cases("s", [case]), Run.from_answers("agent", [Answer("q", "ok", (Hit("c.py", 1), Hit("a.py", 2)))])
+    )
     assert judged.matches.seen_ranks.tolist() == [2, 2, 0]
     assert judged.matches.of_judgments(judged.matches.rank, 0).tolist() == [2, 0, 0]

@@ -11,11 +11,24 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from searchmark import Answer, Case, Hit, Judgment, Run, Suite, judge, load_run, load_suite, score
-from searchmark.analysis.scores import untrusted_because
-from searchmark.errors import NothingEvaluated, UsageError
-from searchmark.judging.globs import matches_glob
-from searchmark.records import Match, Status
+from searchmark import (
+    Answer,
+    Case,
+    Hit,
+    Judgment,
+    NothingEvaluated,
+    Run,
+    Suite,
+    UsageError,
+    load_run,
+    load_suite,
+    match_hits,
+    score,
+)
+from searchmark.records.answers import Status
+from searchmark.records.judgments import Match
+from searchmark.records.matching import matches_glob
+from searchmark.scoring.scores import untrusted_reasons
 
 
 def suite_of(*judgments: Judgment, **rest: object) -> Suite:
@@ -33,32 +46,32 @@ def judgments(match: Match, *targets: str, grade: int = 1) -> list[Judgment]:
 
 
 def values(suite: Suite, run: Run, *measures: str, corpus: list[str] | None = None) -> list[float]:
-    return score(judge(suite, run, corpus), measures).values[0].tolist()
+    return score(match_hits(suite, run, corpus), measures).values[0].tolist()
 
 
 class TestOrderAndDuplicates:
     def test_an_answer_keeps_its_order_and_contradicting_scores_are_counted(self) -> None:
-        judged = judge(suite_of(Judgment("b")), run_of(["a", "b", "d"], scores=[0.1, 0.9, 0.5]))
+        judged = match_hits(suite_of(Judgment("b")), run_of(["a", "b", "d"], scores=[0.1, 0.9, 0.5]))
         assert score(judged, ["RR"]).mean("RR") == 0.5
         assert judged.dropped["scores_out_of_order"] == 1
 
     def test_a_duplicate_is_dropped_and_counted_and_those_behind_it_move_up(self) -> None:
-        judged = judge(suite_of(Judgment("b"), Judgment("a")), run_of(["a", "a", "x", "a", "b"]))
+        judged = match_hits(suite_of(Judgment("b"), Judgment("a")), run_of(["a", "a", "x", "a", "b"]))
         assert judged.dropped["duplicate"] == 2
         assert score(judged, ["P", "AP"]).values[0].tolist() == pytest.approx([2 / 3, (1 + 2 / 3) / 2])
 
     def test_two_spellings_of_a_path_are_one_hit(self) -> None:
-        judged = judge(suite_of(*judgments("path", "src/a.py")), run_of(["./src/a.py", "src/a.py", "b.py"]))
+        judged = match_hits(suite_of(*judgments("path", "src/a.py")), run_of(["./src/a.py", "src/a.py", "b.py"]))
         assert judged.dropped["duplicate"] == 1
         assert score(judged, ["P"]).mean("P") == 0.5
 
     def test_a_hit_outside_the_corpus_keeps_its_rank_and_is_counted(self) -> None:
-        judged = judge(suite_of(Judgment("b")), run_of(["invented", "b"]), corpus=["a", "b"])
+        judged = match_hits(suite_of(Judgment("b")), run_of(["invented", "b"]), corpus=["a", "b"])
         assert judged.dropped["invalid"] == 1
         assert score(judged, ["RR"]).mean("RR") == 0.5
 
     def test_hits_are_not_said_to_exist_where_nothing_says_what_exists(self) -> None:
-        assert judge(suite_of(Judgment("b")), run_of(["invented", "b"])).dropped["invalid"] is None
+        assert match_hits(suite_of(Judgment("b")), run_of(["invented", "b"])).dropped["invalid"] is None
 
     def test_a_hit_outside_the_corpus_pays_nothing_even_if_it_was_judged(self) -> None:
         assert values(suite_of(Judgment("gone")), run_of(["gone"]), "RR", corpus=["b"]) == [0.0]
@@ -66,11 +79,11 @@ class TestOrderAndDuplicates:
         assert values(suite_of(Judgment("a"), Judgment("b")), run, "RR") == [0.5]
 
     def test_a_directory_of_the_corpus_is_a_valid_hit(self) -> None:
-        judged = judge(suite_of(*judgments("path", "src/a/x.py")), run_of(["src/a/", "src", "lib"]), corpus=["src/a/x.py"])
+        judged = match_hits(suite_of(*judgments("path", "src/a/x.py")), run_of(["src/a/", "src", "lib"]), corpus=["src/a/x.py"])
         assert judged.dropped["invalid"] == 1
 
     def test_targets_outside_the_corpus_are_counted(self) -> None:
-        judged = judge(suite_of(Judgment("b"), Judgment("gone")), run_of(["b"]), corpus=["b"])
+        judged = match_hits(suite_of(Judgment("b"), Judgment("gone")), run_of(["b"]), corpus=["b"])
         assert judged.dropped["unreachable_targets"] == 1
 
 
@@ -79,7 +92,7 @@ class TestStatuses:
 
     def scores(self, *statuses: Status):
         answers = [Answer(f"c{n}", status, (Hit("a", 1),) if status == "ok" else ()) for n, status in enumerate(statuses)]
-        return score(judge(self.SUITE, Run.from_answers("agent", answers)), ["RR"])
+        return score(match_hits(self.SUITE, Run.from_answers("agent", answers)), ["RR"])
 
     def test_empty_error_and_timeout_score_zero_beside_the_answered_mean(self) -> None:
         scores = self.scores("ok", "ok", "empty", "error", "timeout")
@@ -97,35 +110,35 @@ class TestStatuses:
         summary = scores.summaries()["RR"]
         assert (summary.mean, summary.cases, summary.undefined) == (1.0, 4, 0)
         assert scores.reason(4, 0) == "the case was not run"
-        assert untrusted_because(scores) == ["1 of 5 cases were not run"]
+        assert untrusted_reasons(scores) == ["1 of 5 cases were not run"]
 
     def test_errors_above_the_limit_make_the_run_untrusted(self) -> None:
         scores = self.scores("ok", "ok", "ok", "error", "timeout")
-        assert untrusted_because(scores) == ["2 of 5 cases ended in an error or a time-out, more than 5%"]
-        assert untrusted_because(scores, error_limit=0.4) == []
+        assert untrusted_reasons(scores) == ["2 of 5 cases ended in an error or a time-out, more than 5%"]
+        assert untrusted_reasons(scores, error_limit=0.4) == []
 
     def test_an_ok_answer_without_hits_is_empty(self) -> None:
         answers = [Answer(f"c{n}", "ok", ()) for n in range(5)]
-        assert score(judge(self.SUITE, Run.from_answers("agent", answers)), ["RR"]).counts["empty"] == 5
+        assert score(match_hits(self.SUITE, Run.from_answers("agent", answers)), ["RR"]).counts["empty"] == 5
 
     def test_hits_of_a_failed_answer_do_not_count(self) -> None:
         run = Run.from_answers("agent", [Answer("c0", "timeout", (Hit("a", 1),))])
-        assert score(judge(self.SUITE, run), ["RR", "RR@1"]).values.sum() == 0
+        assert score(match_hits(self.SUITE, run), ["RR", "RR@1"]).values.sum() == 0
 
     def test_a_run_for_another_suite_is_nothing_evaluated(self) -> None:
         with pytest.raises(
             NothingEvaluated, match=r"answers no case of the suite 's': its cases are named like 'x', the suite's like 'c0'"
         ):
-            judge(self.SUITE, Run.from_answers("agent", [Answer("x", "ok")]))
+            match_hits(self.SUITE, Run.from_answers("agent", [Answer("x", "ok")]))
 
     def test_a_suite_without_cases_is_nothing_evaluated(self) -> None:
         with pytest.raises(NothingEvaluated, match="has no cases"):
-            judge(Suite.from_cases("s", []), Run.from_answers("agent", []))
+            match_hits(Suite.from_cases("s", []), Run.from_answers("agent", []))
 
 
 class TestSpellings:
     def test_a_corpus_may_spell_its_paths_with_a_dot(self) -> None:
-        judged = judge(suite_of(*judgments("path", "a")), run_of(["a"]), corpus=["./a"])
+        judged = match_hits(suite_of(*judgments("path", "a")), run_of(["a"]), corpus=["./a"])
         assert (judged.dropped["invalid"], judged.dropped["unreachable_targets"]) == (0, 0)
         assert score(judged, ["R"]).mean("R") == 1.0
 
@@ -143,20 +156,20 @@ class TestSpellings:
     )
     def test_a_saved_path_may_be_spelt_like_a_live_one(self, hit: str, match: Match, corpus: list[str] | None) -> None:
         suite = suite_of(Judgment({"glob": "src/*.py", "lines": "src/a.py#L1-L50"}.get(match, "src/a.py"), match))
-        judged = judge(suite, run_of(["b.py", hit]), corpus)
+        judged = match_hits(suite, run_of(["b.py", hit]), corpus)
         assert score(judged, ["RR"]).mean("RR") == 0.5
         assert judged.dropped["invalid"] == (None if corpus is None else 0)
 
     @pytest.mark.parametrize("match", ["id", "path", "glob"])
     def test_an_absolute_path_below_the_folder_is_relative_to_it(self, match: Match) -> None:
         suite, run = suite_of(Judgment("src/a.py", match)), run_of(["/repo/b.py", "/repo/src/a.py#L3", "/repository/src/a.py"])
-        judged = judge(suite, run, ["src/a.py", "b.py"], Path("/repo"))
+        judged = match_hits(suite, run, ["src/a.py", "b.py"], Path("/repo"))
         assert score(judged, ["RR"]).mean("RR") == 0.5
         assert judged.dropped["invalid"] == 1
 
     @pytest.mark.parametrize("match", ["path", "glob"])
     def test_two_spellings_are_duplicates(self, match: Match) -> None:
-        judged = judge(suite_of(Judgment("src/a.py", match)), run_of(["src/a.py", "src//a.py", "x/../src/a.py"]))
+        judged = match_hits(suite_of(Judgment("src/a.py", match)), run_of(["src/a.py", "src//a.py", "x/../src/a.py"]))
         assert (judged.dropped["duplicate"], score(judged, ["P"]).mean("P")) == (2, 1.0)
 
 
@@ -226,11 +239,11 @@ class TestUnicode:
         assert values(suite_of(Judgment(self.COMPOSED)), columnar, "RR") == [0.5]
 
     def test_two_spellings_are_duplicates(self) -> None:
-        judged = judge(suite_of(Judgment(self.COMPOSED)), run_of([self.COMPOSED, self.DECOMPOSED, "x"]))
+        judged = match_hits(suite_of(Judgment(self.COMPOSED)), run_of([self.COMPOSED, self.DECOMPOSED, "x"]))
         assert judged.dropped["duplicate"] == 1
 
     def test_the_corpus_is_compared_in_nfc(self) -> None:
-        judged = judge(suite_of(Judgment(self.COMPOSED)), run_of([self.DECOMPOSED]), corpus=[self.COMPOSED])
+        judged = match_hits(suite_of(Judgment(self.COMPOSED)), run_of([self.DECOMPOSED]), corpus=[self.COMPOSED])
         assert (judged.dropped["invalid"], judged.dropped["unreachable_targets"]) == (0, 0)
 
 
@@ -242,7 +255,7 @@ class TestDescriptions:
         assert values(suite_of(*self.MAIL), run_of(["Other", "MailBox"]), "RR", "P@2", "Success@2") == [0.5, 0.5, 1.0]
 
     def test_without_a_corpus_recall_and_ndcg_are_undefined_with_the_reason(self) -> None:
-        scores = score(judge(suite_of(*self.MAIL), run_of(["MailBox"])), ["R@10", "nDCG@10", "AP", "RR"])
+        scores = score(match_hits(suite_of(*self.MAIL), run_of(["MailBox"])), ["R@10", "nDCG@10", "AP", "RR"])
         assert np.isnan(scores.values[0]).tolist() == [True, True, True, False]
         assert scores.reason(0, 0) == "glob and symbol judgments name no targets until they are expanded against a corpus"
 
@@ -258,7 +271,7 @@ class TestDescriptions:
     def test_lines_beside_a_glob_still_match_by_overlap(self) -> None:
         judged = [Judgment("a.py#L10-L20", "lines"), Judgment("z/**", "glob")]
         assert values(suite_of(*judged), run_of(["a.py#L15"]), "P@1") == [1.0]
-        assert judge(suite_of(*judged), run_of(["a.py#L15"]), corpus=["a.py", "z/b"]).dropped["invalid"] == 0
+        assert match_hits(suite_of(*judged), run_of(["a.py#L15"]), corpus=["a.py", "z/b"]).dropped["invalid"] == 0
 
     def test_the_highest_grade_wins_and_an_exclusion_beats_only_patterns(self) -> None:
         judged = [Judgment("TestMail", "symbol", 2), *self.MAIL[1:]]
@@ -343,7 +356,7 @@ class TestDirectoryCredit:
         assert values(suite, run_of(["a", "a/x.py"]), "R(credit=dir)@1", "R(credit=dir)@2") == [0.5, 1.0]
 
     def test_is_undefined_without_paths(self) -> None:
-        scores = score(judge(suite_of(Judgment("x")), run_of(["x"])), ["F1(credit=dir)"])
+        scores = score(match_hits(suite_of(Judgment("x")), run_of(["x"])), ["F1(credit=dir)"])
         assert scores.reason(0, 0) == "credit=dir needs judgments that match by path"
 
 
@@ -362,31 +375,31 @@ def test_lists_and_arrow_columns_are_judged_alike(grades: dict[str, dict[str, in
     if not grades.keys() & hits.keys():
         return
     names = ["nDCG", "AP", "P", "Bpref", "Judged"]
-    first, second = judge(suite, listed), judge(suite, columnar)
+    first, second = match_hits(suite, listed), match_hits(suite, columnar)
     np.testing.assert_array_equal(score(first, names).values, score(second, names).values)
     assert first.dropped == second.dropped
 
 
 def test_a_file_whose_queries_stand_in_another_order_is_scored_the_same(file, monkeypatch) -> None:
     """First and last in place, the middle swapped: the rows are as many as if they stood together."""
-    monkeypatch.setattr("searchmark.files.trec_text.FAST_FROM", 0)
+    monkeypatch.setattr("searchmark.formats.trec.FAST_FROM", 0)
     suite = load_suite(file("qrels.txt", "A 0 Ad 1\nB 0 Bd 1\nC 0 Cd 1\nD 0 Dd 1\n"))
     run = load_run(file("run.txt", "".join(f"{query} Q0 {query}d 1 1 t\n" for query in "ACBD")))
     assert not isinstance(run.ids, list)
-    assert score(judge(suite, run), ["RR"]).mean("RR") == 1.0
+    assert score(match_hits(suite, run), ["RR"]).mean("RR") == 1.0
 
 
 def test_targets_that_are_not_utf8_meet_a_clean_run(file, monkeypatch) -> None:
-    monkeypatch.setattr("searchmark.files.trec_text.FAST_FROM", 0)
+    monkeypatch.setattr("searchmark.formats.trec.FAST_FROM", 0)
     suite = load_suite(file("qrels.txt", b"q1 0 d1 1\nq2 0 d\xff 1\n"))
     run = load_run(file("run.txt", "q1 Q0 d1 1 1 t\nq2 Q0 d2 1 1 t\n"))
-    assert score(judge(suite, run), ["RR"]).values[:, 0].tolist() == [1.0, 0.0]
+    assert score(match_hits(suite, run), ["RR"]).values[:, 0].tolist() == [1.0, 0.0]
 
 
 def test_large_answers_are_matched_in_chunks(monkeypatch) -> None:
-    monkeypatch.setattr("searchmark.judging.exact_ids.BATCH", 7)
+    monkeypatch.setattr("searchmark.scoring.match_ids.BATCH", 7)
     grades = {f"q{n}": {f"d{n}": 1, "x": 0} for n in range(20)}
     scores = {f"q{n}": {f"d{m}": float(-abs(m - n)) for m in range(n % 5 + 1)} | {f"d{n}": 9.0} for n in range(20)}
     run = Run.from_scores(scores)
     for each in (replace(run), replace(run, ids=pl.Series(run.ids))):
-        assert score(judge(Suite.from_grades(grades), each), ["RR"]).mean("RR") == 1.0
+        assert score(match_hits(Suite.from_grades(grades), each), ["RR"]).mean("RR") == 1.0

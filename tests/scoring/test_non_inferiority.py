@@ -5,11 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from searchmark import Case, Judgment, Run, Suite, judge, score
-from searchmark.analysis.intervals import LEAN, SHOWN, Level, observations
-from searchmark.analysis.non_inferiority import cases_for_margin, non_inferiorities, non_inferiority_p
-from searchmark.analysis.paired_statistics import difference_intervals
-from searchmark.records import Answer, Hit
+from searchmark import Answer, Case, Hit, Judgment, Run, Suite, match_hits, score
+from searchmark.scoring.planned_tests import cases_for_margin, non_inferiorities, non_inferiority_p
+from searchmark.scoring.statistics import LEAN, SHOWN_LEVEL, ConfidenceLevel, difference_intervals, observations
 
 
 def differences(cases: int, seed: int, shift: float = 0.0) -> np.ndarray:
@@ -17,11 +15,12 @@ def differences(cases: int, seed: int, shift: float = 0.0) -> np.ndarray:
     return np.clip(np.where(drawn.random(cases) < 0.7, 0.0, drawn.normal(shift, 0.2, cases)), -1, 1)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(20))
 @pytest.mark.parametrize("margin", [0.01, 0.03, 0.08])
 def test_p_is_below_a_twentieth_exactly_where_the_interval_of_a_gate_lies_above_the_margin(seed, margin):
     values = differences(150, seed)
-    low, _ = difference_intervals(observations(values[:, None], None), SHOWN)
+    low, _ = difference_intervals(observations(values[:, None], None), SHOWN_LEVEL)
     p = non_inferiority_p(values, None, margin)
     assert (p < 0.05) == (low[0] > -margin)
 
@@ -53,10 +52,11 @@ def scored(runs: list[list[bool | None]]) -> list:
             Answer(f"c{i}", "error") if hit is None else Answer(f"c{i}", "ok", (Hit(f"d{i}" if hit else "other", 1),))
             for i, hit in enumerate(found)
         ]
-        made.append(score(judge(suite, Run.from_answers(f"r{number}", answers)), ["nDCG@10"]))
+        made.append(score(match_hits(suite, Run.from_answers(f"r{number}", answers)), ["nDCG@10"]))
     return made
 
 
+@pytest.mark.slow
 def test_the_more_candidates_the_less_is_shown():
     same, runs = [True] * 250, 12
     alone = non_inferiorities(scored([same, same]), 0, [1], 0, 0.02)[1]
@@ -69,19 +69,21 @@ def test_the_more_candidates_the_less_is_shown():
     assert among[1].p_holm == pytest.approx(11 * alone.p)
 
 
+@pytest.mark.slow
 def test_how_many_ties_would_show_it_is_right():
     enough = non_inferiorities(scored([[True] * 40] * 4), 0, [1, 2, 3], 0, 0.02)[1].cases_needed
     assert non_inferiorities(scored([[True] * enough] * 4), 0, [1, 2, 3], 0, 0.02)[1].shown
     assert not non_inferiorities(scored([[True] * (enough - 1)] * 4), 0, [1, 2, 3], 0, 0.02)[1].shown
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("seed", "shift", "margin", "family"), [(1, 0.0, 0.02, 1), (2, -0.02, 0.03, 7), (4, 0.0, 0.03, 7)])
 def test_the_cases_that_are_needed_show_it_four_times_in_five(seed, shift, margin, family):
     values = differences(60, seed, shift)
     needed = cases_for_margin(values, None, margin, family)
     assert needed > 60
     drawn = np.random.default_rng(seed).choice(values, (needed, 1000))
-    low, _ = difference_intervals(observations(drawn, None), Level(0.025 / family, LEAN))
+    low, _ = difference_intervals(observations(drawn, None), ConfidenceLevel(0.025 / family, LEAN))
     assert 0.7 < np.mean(low > -margin) < 0.9
 
 
@@ -96,6 +98,7 @@ def test_a_loss_beyond_the_margin_is_never_shown_by_more_cases():
     assert non_inferiorities(scored([[True] * 100, worse]), 0, [1], 0, 0.02)[1].cases_needed is None
 
 
+@pytest.mark.slow
 def test_failures_of_the_baseline_do_not_make_a_candidate_good():
     """The baseline loses 12 cases by errors, as many as the candidate loses by its answers."""
     baseline = [None if i < 12 else True for i in range(300)]

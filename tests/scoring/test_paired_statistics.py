@@ -8,12 +8,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from searchmark.analysis.paired_statistics import holm, randomisation_p
+from searchmark.scoring.statistics import holm, randomisation_p
 from tests.support.simulation import NULLS, Population
 
 TRIALS = 600
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("cases", [20, 50, 200])
 @pytest.mark.parametrize(
     "population", [each for each in NULLS if each.cluster == 1 and each.name != "lopsided"], ids=lambda each: each.name
@@ -25,6 +26,7 @@ def test_the_test_fires_no_more_often_than_it_should_under_the_null(population: 
     assert np.mean(p < 0.05) >= 0.02 or not population.dense
 
 
+@pytest.mark.slow
 def test_holm_keeps_the_family_wise_error() -> None:
     """Ten true nulls at once: at least one false alarm in at most about 5 % of the families."""
     first, second = NULLS[0].sample(50, TRIALS * 10, seed=7)
@@ -60,7 +62,7 @@ def test_many_changes_have_nearly_the_exact_p(monkeypatch, shift: float, seed: i
     values = np.random.default_rng(seed).normal(shift, 1, (20, 1))
     equal = np.sign(values)
     exact = randomisation_p(np.hstack([values, equal]))
-    monkeypatch.setattr("searchmark.analysis.paired_statistics.EXACT_UP_TO", 3)
+    monkeypatch.setattr("searchmark.scoring.statistics.EXACT_UP_TO", 3)
     assert randomisation_p(np.hstack([values, equal])) == pytest.approx(exact, rel=0.06, abs=1e-5)
 
 

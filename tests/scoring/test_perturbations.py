@@ -9,9 +9,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from searchmark import Case, Judgment, Run, Suite, judge, score
-from searchmark.analysis.perturbations import PerturbationDrop, drop_limits, perturbation_drops
-from searchmark.analysis.scores import Scores
+from searchmark import Case, Judgment, Run, Scores, Suite, match_hits, score
+from searchmark.scoring.comparison import PerturbationDrop, drop_limits, perturbation_drops
 
 TRIALS = 600
 LOWEST = 0.91  # 600 trials leave two standard errors of 2 % around 93 % of coverage
@@ -27,7 +26,7 @@ def case(name: str, original: str | None = None, kind: str = "typo", origin: str
 
 def scores_of(cases: list[Case], values: list[float], measure: str = "RR") -> Scores:
     suite = Suite.from_cases("s", cases)
-    empty = score(judge(suite, Run.from_scores({cases[0].id: {"x": 1.0}})), [measure])
+    empty = score(match_hits(suite, Run.from_scores({cases[0].id: {"x": 1.0}})), [measure])
     return replace(empty, values=np.array(values, float)[:, None])
 
 

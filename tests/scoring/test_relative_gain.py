@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from searchmark.analysis.relative_gain import gain_of
+from searchmark.scoring.decisions import gain_of
 
 
 def test_by_fiellers_formula_on_dense_scores() -> None:
@@ -41,6 +41,7 @@ def test_a_baseline_that_could_be_nothing_has_no_upper_end() -> None:
     assert gain_of(before, after, None, 1.0).high == float("inf")
 
 
+@pytest.mark.slow
 def test_nothing_that_is_never_negative_loses_more_than_all_of_it() -> None:
     before, after = np.array([1.0, 1.0, 0.5] + [0.0] * 17), np.array([0.1, 0.0, 0.0] + [0.0] * 17)
     gain, unbounded = gain_of(before, after, None, 1.0), gain_of(before, after, None, 1.0, -1.0)

@@ -23,13 +23,13 @@ from searchmark import (
     Scores,
     Suite,
     build_report,
-    judge,
     load_run,
+    match_hits,
     run_suite,
     save_run,
     score,
 )
-from searchmark.records import Match
+from searchmark.records.judgments import Match
 
 MEASURES = [
     "P",
@@ -104,9 +104,9 @@ def _spelt(hit: Hit) -> str:
 
 def assert_alike(first: Scores, second: Scores) -> None:
     np.testing.assert_array_equal(first.values, second.values)
-    assert first.judged.dropped == second.judged.dropped
+    assert first.matched.dropped == second.matched.dropped
     for column in ("case", "rank", "row", "judgment", "grade", "valid", "met", "returned"):
-        np.testing.assert_array_equal(getattr(first.judged.matches, column), getattr(second.judged.matches, column))
+        np.testing.assert_array_equal(getattr(first.matched.matches, column), getattr(second.matched.matches, column))
 
 
 kinds: list[tuple[Match, ...]] = [("id",), ("path",), ("glob", "symbol"), ("lines",), ("id", "path", "glob", "symbol", "lines")]
@@ -120,13 +120,13 @@ def test_a_saved_run_is_judged_like_the_live_one(
     suite, run = both
     path = tmp_path_factory.getbasetemp() / "run.jsonl"
     save_run(run, path)
-    assert_alike(score(judge(suite, run, corpus), MEASURES), score(judge(suite, load_run(path), corpus), MEASURES))
+    assert_alike(score(match_hits(suite, run, corpus), MEASURES), score(match_hits(suite, load_run(path), corpus), MEASURES))
 
 
 @given(suites_and_runs, st.sampled_from([None, PATHS]))
 def test_lines_in_columns_and_behind_ids_are_judged_alike(both: tuple[Suite, Run], corpus: list[str] | None) -> None:
     suite, run = both
-    assert_alike(score(judge(suite, run, corpus), MEASURES), score(judge(suite, spelt(run), corpus), MEASURES))
+    assert_alike(score(match_hits(suite, run, corpus), MEASURES), score(match_hits(suite, spelt(run), corpus), MEASURES))
 
 
 class Lined(RetrievalAgent):
@@ -157,21 +157,21 @@ def corpus(tmp_path: Path) -> Path:
 
 def test_a_run_saved_for_judgments_by_path_is_judged_by_lines_as_if_it_were_made_for_them(corpus: Path, tmp_path: Path) -> None:
     save_run(run_suite(BY_PATH, Lined(), corpus), tmp_path / "run.jsonl")
-    live = score(judge(BY_LINES, run_suite(BY_LINES, Lined(), corpus)), MEASURES)
+    live = score(match_hits(BY_LINES, run_suite(BY_LINES, Lined(), corpus)), MEASURES)
     assert live.mean("RR") == 0.5
-    assert_alike(score(judge(BY_LINES, load_run(tmp_path / "run.jsonl")), MEASURES), live)
+    assert_alike(score(match_hits(BY_LINES, load_run(tmp_path / "run.jsonl")), MEASURES), live)
 
 
 def test_ranges_of_one_file_are_one_hit_where_files_are_judged_and_several_where_lines_are(corpus: Path) -> None:
     run = run_suite(BY_PATH, Lined(), corpus)
-    by_path, by_lines = judge(BY_PATH, run), judge(BY_LINES, run)
+    by_path, by_lines = match_hits(BY_PATH, run), match_hits(BY_LINES, run)
     assert (by_path.matches.rank.tolist(), by_path.dropped["duplicate"]) == ([1, 2], 1)
     assert (by_lines.matches.rank.tolist(), by_lines.dropped["duplicate"]) == ([2], 0)
 
 
 def test_a_hit_exists_where_its_file_does_whatever_its_lines() -> None:
     run = Run.from_answers("agent", [Answer("c", "ok", (Hit("a.py", 1, lines=(1, 3)), Hit("a.py#L9", 2), Hit("gone.py#L1", 3)))])
-    judged = judge(BY_LINES, run, corpus=["a.py"])
+    judged = match_hits(BY_LINES, run, corpus=["a.py"])
     assert judged.dropped["invalid"] == 1
     assert score(judged, ["RR"]).mean("RR") == 0.5
 
@@ -181,18 +181,18 @@ def test_an_id_that_is_judged_with_its_lines_is_an_id_like_any_other() -> None:
     run = Run.from_answers(
         "agent", [Answer("c", "ok", tuple(Hit(f"post#L{line}", rank) for rank, line in enumerate((4, 5, 7), 1)))]
     )
-    assert score(judge(suite, run), ["P", "R"]).values[0].tolist() == [2 / 3, 1.0]
+    assert score(match_hits(suite, run), ["P", "R"]).values[0].tolist() == [2 / 3, 1.0]
 
 
 def test_lines_that_are_not_counted_from_one_are_a_part_of_the_id() -> None:
     run = Run.from_answers("agent", [Answer("c", "ok", (Hit("post#L0", 1), Hit("post", 2)))])
-    assert score(judge(suite_of(Judgment("post")), run), ["RR"]).mean("RR") == 0.5
+    assert score(match_hits(suite_of(Judgment("post")), run), ["RR"]).mean("RR") == 0.5
 
 
 def test_a_judgment_of_a_whole_file_beside_one_of_lines_is_met_by_the_first_hit_that_has_nothing_better_to_pay() -> None:
     suite = suite_of(Judgment("a.py", "path"), Judgment("a.py#L9-L10", "lines"))
     hits = (Hit("a.py", 1, lines=(9, 9)), Hit("a.py", 2, lines=(1, 2)), Hit("a.py", 3, lines=(3, 4)))
-    judged = judge(suite, Run.from_answers("agent", [Answer("c", "ok", hits)]))
+    judged = match_hits(suite, Run.from_answers("agent", [Answer("c", "ok", hits)]))
     assert (judged.matches.rank.tolist(), judged.matches.judgment.tolist()) == ([1, 2], [1, 0])
 
 
@@ -202,13 +202,13 @@ def test_every_record_of_the_pipeline_can_be_pickled_and_computes_the_same_after
     run = Run.from_answers("agent", [Answer("c", "ok", (Hit("src", 1, 0.5), Hit("src/b.py", 2, 0.4), Hit("x", 3, 0.3)))])
     if arrow:
         run = Run(**{**vars(run), "ids": pl.Series(run.ids, dtype=pl.String)})
-    scores = score(judge(suite, run), MEASURES)
+    scores = score(match_hits(suite, run), MEASURES)
     report = build_report(scores)
     assert pickled(suite) == suite
     assert pickled(run) == run
     assert pickled(report) == report
-    assert_alike(score(judge(pickled(suite), pickled(run)), MEASURES), scores)
-    assert_alike(score(pickled(scores.judged), MEASURES), scores)
+    assert_alike(score(match_hits(pickled(suite), pickled(run)), MEASURES), scores)
+    assert_alike(score(pickled(scores.matched), MEASURES), scores)
     assert_alike(pickled(scores), scores)
     assert build_report(pickled(scores)) == report
 

@@ -8,10 +8,23 @@ from typing import Any
 
 import pytest
 
-from searchmark import Answer, Case, Hit, Judgment, Run, Suite, judge, load_suite, save_suite, score
-from searchmark.analysis.scores import Scores
-from searchmark.errors import FormatError
-from searchmark.records import AgentIdentity, Provenance, ScoreRange
+from searchmark import (
+    Answer,
+    Case,
+    FormatError,
+    Hit,
+    Judgment,
+    Provenance,
+    Run,
+    Scores,
+    Suite,
+    load_suite,
+    match_hits,
+    save_suite,
+    score,
+)
+from searchmark.records.judgments import ScoreRange
+from searchmark.records.provenance import AgentIdentity
 
 BY_MODEL = {"BAAI/bge-small": (0.7, 1.0), "MiniLM": (0.1, 0.3)}
 
@@ -23,7 +36,7 @@ def suite_with(ranges: ScoreRange | dict[str, ScoreRange] | None, model: str | N
 def scores_of(suite: Suite, said: dict[str, Any] | None, value: float = 0.8) -> Scores:
     agent = None if said is None else AgentIdentity("semantic", description=said)
     run = Run.from_answers("agent", [Answer("c", "ok", (Hit("a", 1, value),))], provenance=Provenance(agent=agent))
-    return score(judge(suite, run), ["InRange"])
+    return score(match_hits(suite, run), ["InRange"])
 
 
 @pytest.mark.parametrize(
@@ -72,7 +85,7 @@ def test_one_target_without_a_range_for_the_model_leaves_its_case_undefined() ->
     judgments = (Judgment("a", score_range=(0.0, 1.0)), Judgment("b", score_range={"MiniLM": (0.0, 1.0)}))
     suite = Suite.from_cases("s", [Case("c", "q", judgments), Case("d", "q", judgments[:1])])
     run = Run.from_answers("agent", [Answer(case, "ok", (Hit("a", 1, 0.5), Hit("b", 2, 0.4))) for case in ("c", "d")])
-    scores = score(judge(suite, run), ["InRange"])
+    scores = score(match_hits(suite, run), ["InRange"])
     assert scores.reason(0, 0) == "score ranges are known for MiniLM, and the run does not say which one it searched with"
     assert scores.values[1].tolist() == [1.0]
 

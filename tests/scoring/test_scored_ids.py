@@ -6,13 +6,13 @@ import pickle
 from dataclasses import fields, replace
 
 import numpy as np
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from searchmark import Case, Judged, Judgment, Run, Suite, build_report, judge, render, score
-from searchmark.judging.matches import Matches
+from searchmark import Case, Judgment, MatchedRun, Matches, Run, Suite, build_report, load_run, match_hits, render, score
+from searchmark.formats.runs.native import write_native_run
 from searchmark.measures.catalogue import FORMULAS
-from searchmark.runs.native import read_native, write_native
 from tests.support.measure_names import EVERY_MEASURE
 
 # Bytes and letters sort differently; "cafe\u0301" is a second spelling, and "a#L3" names a line of "a".
@@ -40,7 +40,7 @@ def in_columns(run: Run) -> Run:
     return replace(run)
 
 
-def assert_alike(first: Judged, second: Judged) -> None:
+def assert_alike(first: MatchedRun, second: MatchedRun) -> None:
     for column in fields(Matches):
         if column.name != "directories":
             np.testing.assert_array_equal(getattr(first.matches, column.name), getattr(second.matches, column.name))
@@ -55,27 +55,28 @@ def test_judged_ids_among_equal_scores_are_ranked_by_id(answers: list[list[str]]
     few = st.sampled_from([0.0, -0.0, 1.0])
     scores = {str(case): {hit: data.draw(few) for hit in hits} for case, hits in enumerate(answers)}
     run, suite = Run.from_scores(scores), Suite.from_grades({case: dict.fromkeys(hits, 1) for case, hits in scores.items()})
-    assert_alike(judge(suite, run), judge(suite, in_columns(run)))
+    assert_alike(match_hits(suite, run), match_hits(suite, in_columns(run)))
 
 
 @given(suites, scores_of(CLEAN) | scores_of(ODD))
 def test_a_run_of_dictionaries_is_judged_as_its_columns_are(suite: Suite, scores: dict[str, dict[str, float]]) -> None:
     run = Run.from_scores({**scores, suite.table.ids[0]: scores.get(suite.table.ids[0], {"a": 1.0})})
-    assert_alike(judge(suite, run), judge(suite, in_columns(run)))
-    assert_alike(judge(suite, run, corpus=["a", "b"]), judge(suite, in_columns(run), corpus=["a", "b"]))
+    assert_alike(match_hits(suite, run), match_hits(suite, in_columns(run)))
+    assert_alike(match_hits(suite, run, corpus=["a", "b"]), match_hits(suite, in_columns(run), corpus=["a", "b"]))
 
 
 @given(grades, scores_of(CLEAN))
 def test_judging_clean_ids_makes_no_column_of_them(grades: dict[str, dict[str, int]], scores: dict[str, dict[str, float]]) -> None:
     run = Run.from_scores({**scores, next(iter(grades)): {"a": 1.0}})
-    judge(Suite.from_grades(grades), run)
+    match_hits(Suite.from_grades(grades), run)
     assert not vars(run).keys() & {"ids", "rank"}
 
 
+@pytest.mark.slow
 @given(suites, scores_of(ODD))
 def test_a_report_does_not_tell_dictionaries_from_columns(suite: Suite, scores: dict[str, dict[str, float]]) -> None:
     run = Run.from_scores({**scores, suite.table.ids[0]: {"a": 1.0, "b": 1.0}})
-    reports = [build_report(score(judge(suite, each), ["nDCG@5", "RR"])) for each in (run, in_columns(run))]
+    reports = [build_report(score(match_hits(suite, each), ["nDCG@5", "RR"])) for each in (run, in_columns(run))]
     assert render(reports[0], "json") == render(reports[1], "json")
 
 
@@ -84,21 +85,21 @@ def test_a_later_change_of_the_dictionaries_changes_no_run() -> None:
     run, suite = Run.from_scores(scores), Suite.from_grades({"q": {"a": 1}})
     scores["q"]["a"] = 3.0
     scores["q"]["c"] = 4.0
-    assert score(judge(suite, run), ["RR"]).mean("RR") == 0.5
+    assert score(match_hits(suite, run), ["RR"]).mean("RR") == 0.5
     assert run.ids_of(0) == ["b", "a"]
 
 
 def test_a_run_of_dictionaries_is_pickled_and_saved_like_any_other(tmp_path) -> None:
     run = Run.from_scores({"q": {"a": 1.0, "c": 1.0, "b": 2.0}, "empty": {}})
-    write_native(run, tmp_path / "run.jsonl")
+    write_native_run(run, tmp_path / "run.jsonl")
     pickled = pickle.loads(pickle.dumps(run))  # noqa: S301  # our own bytes
-    for copy in (pickled, read_native(tmp_path / "run.jsonl")):
+    for copy in (pickled, load_run(tmp_path / "run.jsonl")):
         assert copy == run
         assert copy.ids_of(0) == ["b", "c", "a"]
-    judged = pickle.loads(pickle.dumps(judge(Suite.from_grades({"q": {"a": 1}}), run)))  # noqa: S301  # our own bytes
+    judged = pickle.loads(pickle.dumps(match_hits(Suite.from_grades({"q": {"a": 1}}), run)))  # noqa: S301  # our own bytes
     assert score(judged, ["RR"]).mean("RR") == 1 / 3
 
 
 def test_a_second_spelling_is_noticed_in_the_answer_to_a_last_case_without_judgments() -> None:
     run = Run.from_scores({"q": {"a": 1.0}, "last": {"a": 1.0, "a#L3": 0.5}})
-    assert judge(Suite.from_grades({"q": {"a": 1}, "last": {}}), run).dropped["duplicate"] == 1
+    assert match_hits(Suite.from_grades({"q": {"a": 1}, "last": {}}), run).dropped["duplicate"] == 1

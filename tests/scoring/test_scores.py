@@ -5,9 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from searchmark import Answer, Case, Hit, Judgment, Run, Suite, judge, score
-from searchmark.analysis.scores import default_measures, segment_names, segment_rows
-from searchmark.errors import UsageError
+from searchmark import Answer, Case, Hit, Judgment, Run, Suite, UsageError, match_hits, score
+from searchmark.scoring.scores import default_measures, segment_names, segment_rows
 
 
 def suite_with(count: int, **column: object) -> Suite:
@@ -32,7 +31,7 @@ RANKS = [1, 2, 0, 4] * 5
 
 
 def test_a_summary_has_mean_median_deviation_and_denominator() -> None:
-    summary = score(judge(suite_with(20), run_with(RANKS)), ["RR"]).summaries()["RR"]
+    summary = score(match_hits(suite_with(20), run_with(RANKS)), ["RR"]).summaries()["RR"]
     values = [1.0, 0.5, 0.0, 0.25] * 5
     assert summary.mean == pytest.approx(np.mean(values))
     assert summary.median == pytest.approx(np.median(values))
@@ -41,33 +40,33 @@ def test_a_summary_has_mean_median_deviation_and_denominator() -> None:
 
 
 def test_the_deviation_of_one_case_is_undefined() -> None:
-    assert score(judge(suite_with(1), run_with([1])), ["RR"]).summaries()["RR"].std is None
+    assert score(match_hits(suite_with(1), run_with([1])), ["RR"]).summaries()["RR"].std is None
 
 
 def test_undefined_values_are_counted_and_not_averaged() -> None:
     suite = Suite.from_cases(
         "s", [Case("c0", judgments=(Judgment("a0", rank=1), Judgment("b", rank=2))), Case("c1", judgments=(Judgment("a1"),))]
     )
-    summary = score(judge(suite, run_with([1, 1])), ["Tau"]).summaries()["Tau"]
+    summary = score(match_hits(suite, run_with([1, 1])), ["Tau"]).summaries()["Tau"]
     assert (summary.mean, summary.cases, summary.undefined) == (1.0, 1, 1)
 
 
 def test_unanswerable_cases_stay_out_of_ranking_measures_and_are_not_called_undefined() -> None:
     suite = Suite.from_cases("s", [Case("c0", judgments=(Judgment("a"),)), Case("c1", unanswerable=True)])
     run = Run.from_answers("agent", [Answer("c0", "ok", (Hit("a", 1),)), Answer("c1", "empty")])
-    summaries = score(judge(suite, run), ["RR", "Abstain"]).summaries()
+    summaries = score(match_hits(suite, run), ["RR", "Abstain"]).summaries()
     assert (summaries["RR"].mean, summaries["RR"].cases, summaries["RR"].undefined) == (1.0, 1, 0)
     assert (summaries["Abstain"].mean, summaries["Abstain"].cases, summaries["Abstain"].undefined) == (1.0, 1, 0)
 
 
 def test_a_measure_defined_nowhere_has_no_mean() -> None:
-    scores = score(judge(suite_with(3), run_with([1, 1, 1])), ["Abstain"])
+    scores = score(match_hits(suite_with(3), run_with([1, 1, 1])), ["Abstain"])
     assert scores.summaries()["Abstain"].mean is None
     assert np.isnan(scores.mean("Abstain"))
 
 
 def test_a_formula_names_its_parts() -> None:
-    summary = score(judge(suite_with(3), run_with([1, 1, 1])), ["mine = 0.5*P@5 + 0.5*RR"]).summaries()["mine"]
+    summary = score(match_hits(suite_with(3), run_with([1, 1, 1])), ["mine = 0.5*P@5 + 0.5*RR"]).summaries()["mine"]
     assert summary.definition == "0.5*P@5 + 0.5*RR"
 
 
@@ -107,7 +106,7 @@ class TestSegments:
             segment_rows(self.SUITE, "colour")
 
     def test_a_segment_has_its_own_denominator_and_no_interval_under_ten_cases(self) -> None:
-        scores = score(judge(self.SUITE, run_with([1, 2, 0, 4, 1, 1])), ["RR"])
+        scores = score(match_hits(self.SUITE, run_with([1, 2, 0, 4, 1, 1])), ["RR"])
         summary = scores.summaries(segment_rows(self.SUITE, "category")["even"])["RR"]
         assert (summary.cases, summary.mean, summary.low) == (3, pytest.approx(2 / 3), None)
 
@@ -116,15 +115,15 @@ class TestIntervals:
     def test_origins_reach_the_interval_of_a_binary_measure(self) -> None:
         clustered = suite_with(20, origin=lambda n: f"commit {n // 2}")
         ranks = [1, 1, 0, 0] * 5
-        apart = score(judge(suite_with(20), run_with(ranks)), ["Success@1"]).summaries()["Success@1"]
-        together = score(judge(clustered, run_with(ranks)), ["Success@1"]).summaries()["Success@1"]
+        apart = score(match_hits(suite_with(20), run_with(ranks)), ["Success@1"]).summaries()["Success@1"]
+        together = score(match_hits(clustered, run_with(ranks)), ["Success@1"]).summaries()["Success@1"]
         assert together.high - together.low > 1.2 * (apart.high - apart.low)
 
     def test_measures_with_equal_values_get_equal_intervals(self) -> None:
-        summaries = score(judge(suite_with(20), run_with(RANKS)), ["Success@1", "P@1", "RR@1"]).summaries().values()
+        summaries = score(match_hits(suite_with(20), run_with(RANKS)), ["Success@1", "P@1", "RR@1"]).summaries().values()
         assert len({(summary.low, summary.high) for summary in summaries}) == 1
 
     def test_fewer_than_ten_independent_cases_get_none(self) -> None:
-        assert score(judge(suite_with(9), run_with([1] * 9)), ["RR"]).summaries()["RR"].low is None
+        assert score(match_hits(suite_with(9), run_with([1] * 9)), ["RR"]).summaries()["RR"].low is None
         few_origins = suite_with(20, origin=lambda n: f"commit {n % 9}")
-        assert score(judge(few_origins, run_with([1] * 20)), ["RR"]).summaries()["RR"].low is None
+        assert score(match_hits(few_origins, run_with([1] * 20)), ["RR"]).summaries()["RR"].low is None

@@ -8,20 +8,19 @@ from itertools import product
 import numpy as np
 import pytest
 
-from searchmark import Answer, Case, Hit, Judgment, Run, Scores, Suite, judge, score
-from searchmark.analysis.intervals import Observations, observations
-from searchmark.analysis.paired_statistics import difference_intervals, randomisation_p
-from searchmark.analysis.sequential import Look, judge_look, level_of, rigour_of, sequential_verdict, take_look
-from searchmark.analysis.verdicts import PairedEvidence
+from searchmark import Answer, Case, Hit, Judgment, Run, Scores, Suite, match_hits, score
+from searchmark.scoring.planned_tests import Look, decide_look, evidence_level_of, level_of, sequential_verdict, take_look
+from searchmark.scoring.statistics import Observations, difference_intervals, observations, randomisation_p
+from searchmark.scoring.verdicts import PairedEvidence
 
-CLEAR = PairedEvidence(cases=50, mean=-0.2, low=-0.3, high=-0.1, p=1e-5, observations=50, worth=50)
+CLEAR = PairedEvidence(cases=50, mean=-0.2, low=-0.3, high=-0.1, p=1e-5, observations=50, effective_size=50)
 
 
 def scores_of(values: list[float], failed: int = 0) -> Scores:
     suite = Suite.from_cases("suite", [Case(f"q{n}", "", (Judgment(f"yes{n}"),)) for n in range(len(values))])
     ok = [Answer(case, "ok", (Hit(f"yes{n}", 1),)) for n, case in enumerate(suite.table.ids)][failed:]
     answers = [*(Answer(case, "error") for case in suite.table.ids[:failed]), *ok]
-    found = score(judge(suite, Run.from_answers("run", answers)), ["RR"])
+    found = score(match_hits(suite, Run.from_answers("run", answers)), ["RR"])
     return replace(found, values=np.array(values)[:, None])
 
 
@@ -57,11 +56,11 @@ class TestVerdicts:
         ids=["clear", "gain", "p", "interval", "too small", "too few", "nothing"],
     )
     def test_test_interval_and_effect_must_agree(self, evidence: PairedEvidence, verdict: str) -> None:
-        assert judge_look(Look(1, level_of(1), evidence), 0.01).verdict == verdict
+        assert decide_look(Look(1, level_of(1), evidence), 0.01).verdict == verdict
 
     def test_the_reason_names_level_and_look(self) -> None:
         assert (
-            judge_look(Look(30, level_of(30), CLEAR), 0.01).reason == "the interval lies below 0, and p is below 0.00042 (look 30)"
+            decide_look(Look(30, level_of(30), CLEAR), 0.01).reason == "the interval lies below 0, and p is below 0.00042 (look 30)"
         )
 
     def test_eleven_losses_suffice_at_the_first_look_and_not_at_the_thirtieth(self) -> None:
@@ -77,7 +76,7 @@ class TestVerdicts:
     def test_a_verdict_must_not_rest_on_cases_that_failed(self) -> None:
         before, after = scores_of([1.0] * 40), scores_of([0.0] * 20 + [1.0] * 20, failed=20)
         look, judgement = sequential_verdict(before, after, 0, 1, 0.01)
-        assert judge_look(look, 0.01).verdict == "REGRESSED"
+        assert decide_look(look, 0.01).verdict == "REGRESSED"
         assert judgement.reason == "the verdict would be a different one without the cases that failed"
 
     def test_some_of_the_cases(self) -> None:
@@ -118,7 +117,7 @@ def exact_p(steps: np.ndarray, limit: int) -> float:
 
 
 def fired(found: Observations, level: float) -> np.ndarray:
-    low, high = difference_intervals(found, rigour_of(level).interval)
+    low, high = difference_intervals(found, evidence_level_of(level).interval)
     return np.asarray((randomisation_p(found.sums, mid=False) < level) & ((low > 0) | (high < 0)))
 
 

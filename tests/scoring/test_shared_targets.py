@@ -9,10 +9,10 @@ import numpy as np
 import polars as pl
 import pytest
 
-from searchmark import Answer, Case, Document, Hit, Judgment, Run, Scores, Suite, compare, judge, score
-from searchmark.analysis.foresight import GateQuestion, foresee
-from searchmark.analysis.intervals import mean_intervals
-from searchmark.analysis.scores import clusters_of
+from searchmark import Answer, Case, Document, Hit, Judgment, Run, Scores, Suite, compare, match_hits, score
+from searchmark.scoring.power import GateQuestion, foresee
+from searchmark.scoring.scores import clusters_of
+from searchmark.scoring.statistics import mean_intervals
 
 SIZES = (1, 2, 3, 5)  # cases of each group, in turn
 TRIALS = 1000
@@ -32,7 +32,7 @@ def found_by(suite: Suite, ranks: list[int]) -> Scores:
         )
         for case, rank in zip(suite.cases, ranks, strict=True)
     ]
-    return score(judge(suite, Run.from_answers("run", answers)), ["RR"])
+    return score(match_hits(suite, Run.from_answers("run", answers)), ["RR"])
 
 
 def with_origins(suite: Suite) -> Suite:
@@ -116,7 +116,7 @@ def test_the_order_of_cases_and_judgments_changes_no_digit() -> None:
     suite = suite_of(GOLDS)
     scores, order = found_by(suite, RANKS), np.random.default_rng(3).permutation(40)
     cases = [replace(suite.cases[row], judgments=suite.cases[row].judgments[::-1]) for row in order]
-    turned = replace(scores, judged=replace(scores.judged, suite=Suite.from_cases("s", cases)), values=scores.values[order])
+    turned = replace(scores, matched=replace(scores.matched, suite=Suite.from_cases("s", cases)), values=scores.values[order])
     assert turned.summaries() == scores.summaries()
 
 
@@ -139,6 +139,7 @@ def drawn(random: np.random.Generator, golds: np.ndarray, share: float) -> np.nd
     return np.asarray(1 / (1 + np.exp(-1.5 * latent)))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("share", [0.0, 0.3, 0.8])
 @pytest.mark.parametrize("sets", [30, 100])
 def test_intervals_cover_the_mean_whatever_the_cases_of_a_group_have_in_common(sets: int, share: float) -> None:

@@ -11,9 +11,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from searchmark.analysis.past import Fingerprints, PastRun
-from searchmark.analysis.trends import Trend, trends_of
-from tests.analysis.histories import START, history, past_run, summary
+from searchmark.scoring.trends import Fingerprints, PastRun, Trend, trends_of
+from tests.scoring.histories import START, history, past_run, summary
 
 LOSS = [*history([0.8] * 10), past_run(10, 0.7, {"model": "large"}), past_run(11, 0.71, {"model": "large"})]
 

@@ -8,10 +8,8 @@ from random import Random
 import numpy as np
 import pytest
 
-from searchmark import Answer, Case, Hit, Judgment, Run, Suite
-from searchmark.analysis.scores import Scores, score
-from searchmark.analysis.unjudged import flip, label_range, unjudged_hits
-from searchmark.judging.judge import judge
+from searchmark import Answer, Case, Hit, Judgment, Run, Scores, Suite, match_hits, score
+from searchmark.scoring.unjudged import label_range, possible_flip, unjudged_hits
 
 TOP = 2
 MEASURES = (
@@ -42,7 +40,7 @@ def run_of(name: str, ids: str) -> Run:
 
 
 def scored(ids: str, labels: dict[str, int]) -> Scores:
-    return score(judge(suite_of(labels), run_of(ids, ids)), MEASURES)
+    return score(match_hits(suite_of(labels), run_of(ids, ids)), MEASURES)
 
 
 def shuffled(seed: int) -> tuple[str, str]:
@@ -50,6 +48,7 @@ def shuffled(seed: int) -> tuple[str, str]:
     return "".join(chance.sample("abcuvwx", 5)), "".join(chance.sample("abcuvwx", 5))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(12))
 def test_no_labels_give_more_than_the_bound_and_some_give_what_is_said(seed: int) -> None:
     one, other = shuffled(seed)
@@ -58,7 +57,7 @@ def test_no_labels_give_more_than_the_bound_and_some_give_what_is_said(seed: int
     labellings = [dict(zip("uvwx", grades, strict=True)) for grades in product((0, TOP), repeat=4)]
     tables = [(scored(one, labels).values[0], scored(other, labels).values[0]) for labels in labellings]
     for column, name in enumerate(MEASURES):
-        found = flip(before[one], before[other], column, unjudged[one], unjudged[other])
+        found = possible_flip(before[one], before[other], column, unjudged[one], unjudged[other])
         leads = [float(second[column] - first[column]) for first, second in tables]
         assert found is not None
         assert min(abs(found.labelled - lead) for lead in leads) < 1e-9, name
@@ -83,7 +82,7 @@ def test_the_values_with_no_label_with_all_and_without_unjudged_hits_are_those_o
 def test_documents_that_do_not_exist_and_cases_that_describe_their_targets_leave_nothing_open() -> None:
     described = Suite.from_cases("s", [Case("q", "q", (Judgment("*.py", "glob"),)), Case("r", "r", (Judgment("a.py"),))])
     answers = [Answer(case, "ok", (Hit("b.txt", 1), Hit("gone.py", 2), Hit("b.txt", 3), Hit("a.py", 4))) for case in "qr"]
-    scores = score(judge(described, Run.from_answers("run", answers), {"a.py", "b.txt"}), ["RR"])
+    scores = score(match_hits(described, Run.from_answers("run", answers), {"a.py", "b.txt"}), ["RR"])
     found = unjudged_hits({"run": scores}, described)["run"]
     assert (found.case.tolist(), found.rank.tolist()) == ([1], [1])
 
@@ -91,7 +90,7 @@ def test_documents_that_do_not_exist_and_cases_that_describe_their_targets_leave
 def test_a_run_that_needs_one_label_is_told_so() -> None:
     before = {each: scored(each, {}) for each in ("abc", "uva")}
     unjudged = unjudged_hits(before, suite_of({}))
-    found = flip(before["abc"], before["uva"], MEASURES.index("DCG@3"), unjudged["abc"], unjudged["uva"])
+    found = possible_flip(before["abc"], before["uva"], MEASURES.index("DCG@3"), unjudged["abc"], unjudged["uva"])
     assert found is not None
     assert (found.enough, found.unjudged, found.cases, found.possible) == (1, 2, 1, True)
     np.testing.assert_allclose(found.difference, (2 + 1 / np.log2(3)) - 1)

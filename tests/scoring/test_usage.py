@@ -6,11 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from searchmark import Answer, Hit, Run
-from searchmark.analysis.latencies import latencies_in
-from searchmark.analysis.prices import price_sentences
-from searchmark.analysis.usage import UNNAMED, Stated, UsageSummary, usage_in, usage_of
-from searchmark.records import AnswerDetails, IndexBuild, Provenance
+from searchmark import Answer, AnswerDetails, Hit, Provenance, Run
+from searchmark.records.provenance import IndexBuild
+from searchmark.scoring.costs import UNNAMED, ReportedCount, UsageSummary, latencies_in, price_sentences, usage_in, usage_of
 from tests.support.strategies import details as any_details
 
 
@@ -34,9 +32,9 @@ class TestNumbers:
     def test_tokens_are_kept_apart_by_who_has_counted_them(self) -> None:
         found = usage_in([counted(10), counted(30), counted(5, "server"), counted(7, None), AnswerDetails()])
         assert found.tokens == {
-            UNNAMED: Stated(1, 5, 1, 7, 7, 7, 7),
-            "gpt": Stated(2, 5, 2, 40, 20, 10, 30),
-            "server": Stated(1, 5, 1, 5, 5, 5, 5),
+            UNNAMED: ReportedCount(1, 5, 1, 7, 7, 7, 7),
+            "gpt": ReportedCount(2, 5, 2, 40, 20, 10, 30),
+            "server": ReportedCount(1, 5, 1, 5, 5, 5, 5),
         }
 
     def test_retries_and_times_say_of_how_many_searches_they_are(self) -> None:
@@ -45,13 +43,15 @@ class TestNumbers:
             AnswerDetails((9.0,), retries=3, waited_ms=6.0),
             AnswerDetails((9.0,)),
         ])  # fmt: skip
-        assert found.retries == Stated(2, 3, 1, 3, 1.5, 0, 3)
-        assert found.waited_ms == Stated(2, 3, 1, 6.0, 3.0, 0.0, 6.0)
-        assert found.start_ms == Stated(1, 3, 1, 4.0, 4.0, 4.0, 4.0)
+        assert found.retries == ReportedCount(2, 3, 1, 3, 1.5, 0, 3)
+        assert found.waited_ms == ReportedCount(2, 3, 1, 6.0, 3.0, 0.0, 6.0)
+        assert found.start_ms == ReportedCount(1, 3, 1, 4.0, 4.0, 4.0, 4.0)
 
     def test_cases_that_were_not_run_are_no_searches(self) -> None:
         asked = Answer("c1", "ok", (Hit("a", 1),), counted(10))
-        assert usage_of(Run.from_answers("r", [asked, Answer("c2", "not_run")])).tokens == {"gpt": Stated(1, 1, 1, 10, 10, 10, 10)}
+        assert usage_of(Run.from_answers("r", [asked, Answer("c2", "not_run")])).tokens == {
+            "gpt": ReportedCount(1, 1, 1, 10, 10, 10, 10)
+        }
 
 
 class TestSubtraction:
@@ -62,7 +62,7 @@ class TestSubtraction:
 
     def test_what_is_longer_than_the_search_is_not_stated_at_all(self) -> None:
         found = usage_in([AnswerDetails((10.0,), waited_ms=4.0), AnswerDetails((2.0,), waited_ms=5.0)])
-        assert (found.waited_ms, found.cold_less) == (Stated(1, 2, 1, 4.0, 4.0, 4.0, 4.0), {})
+        assert (found.waited_ms, found.cold_less) == (ReportedCount(1, 2, 1, 4.0, 4.0, 4.0, 4.0), {})
 
     def test_needs_every_search_also_those_that_failed(self) -> None:
         stated, failed = AnswerDetails((10.0,), start_ms=4.0), AnswerDetails((10.0,), failure="crash")

@@ -5,17 +5,32 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from searchmark.analysis.intervals import EQUIVALENCE, SHOWN, observations
-from searchmark.analysis.paired_statistics import difference_intervals, randomisation_p, standard_errors
-from searchmark.analysis.power import VerdictRule, cases_needed, detectable_difference
-from searchmark.analysis.verdicts import PairedEvidence, judge_difference, ties_for_equality, within_noise
+from searchmark.scoring.statistics import (
+    EQUIVALENCE_LEVEL,
+    SHOWN_LEVEL,
+    difference_intervals,
+    observations,
+    randomisation_p,
+    standard_errors,
+)
+from searchmark.scoring.verdicts import (
+    PairedEvidence,
+    VerdictRule,
+    cases_needed,
+    decide_difference,
+    detectable_difference,
+    is_within_noise,
+    ties_for_equality,
+)
 from tests.support.simulation import EFFECTS, NULLS, Population, at_the_line
 
 TRIALS = 400
 # Two standard errors of 400 trials around 5 %.
 TOLERANCE = 0.05 + 0.022
 
-CLEAR = PairedEvidence(cases=50, mean=0.05, low=0.01, high=0.09, equal_low=0.02, equal_high=0.08, p=0.01, observations=50, worth=50)
+CLEAR = PairedEvidence(
+    cases=50, mean=0.05, low=0.01, high=0.09, equal_low=0.02, equal_high=0.08, p=0.01, observations=50, effective_size=50
+)
 
 
 def verdicts(population: Population, cases: int, min_effect: float) -> np.ndarray:
@@ -23,14 +38,15 @@ def verdicts(population: Population, cases: int, min_effect: float) -> np.ndarra
     found = observations(second - first, population.clusters(cases))
     columns = (
         found.means,
-        *difference_intervals(found, SHOWN),
-        *difference_intervals(found, EQUIVALENCE),
+        *difference_intervals(found, SHOWN_LEVEL),
+        *difference_intervals(found, EQUIVALENCE_LEVEL),
         randomisation_p(found.sums),
     )
     evidence = [
-        PairedEvidence(cases, *each, observations=len(found), worth=found.worth, wins=1) for each in zip(*columns, strict=True)
+        PairedEvidence(cases, *each, observations=len(found), effective_size=found.effective_size, wins=1)
+        for each in zip(*columns, strict=True)
     ]
-    return np.array([judge_difference(each, each.p, min_effect).verdict for each in evidence])
+    return np.array([decide_difference(each, each.p, min_effect).verdict for each in evidence])
 
 
 @pytest.mark.parametrize("cases", [10, 50, 200])
@@ -41,12 +57,14 @@ def test_no_true_difference_is_seldom_called_one(population: Population, cases: 
     assert np.isin(verdicts(population, cases, 1e-6), ("IMPROVED", "REGRESSED")).mean() <= TOLERANCE
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("cases", [50, 300, 500])
 @pytest.mark.parametrize("population", at_the_line(0.01), ids=lambda each: each.name)
 def test_a_difference_that_counts_is_seldom_called_noise(population: Population, cases: int) -> None:
     assert (verdicts(population, cases, 0.01) == "WITHIN NOISE").mean() <= TOLERANCE
 
 
+@pytest.mark.slow
 def test_no_sign_is_mistaken_for_the_other() -> None:
     for population in EFFECTS:
         wrong = "REGRESSED" if population.difference > 0 else "IMPROVED"
@@ -55,10 +73,10 @@ def test_no_sign_is_mistaken_for_the_other() -> None:
 
 class TestRule:
     def test_interval_and_test_must_agree(self) -> None:
-        assert judge_difference(CLEAR, 0.01, 0.01).verdict == "IMPROVED"
-        assert judge_difference(CLEAR, 0.06, 0.01, family=6).reason == "not significant after Holm correction for 6 comparisons"
+        assert decide_difference(CLEAR, 0.01, 0.01).verdict == "IMPROVED"
+        assert decide_difference(CLEAR, 0.06, 0.01, family=6).reason == "not significant after Holm correction for 6 comparisons"
         wide = PairedEvidence(50, 0.05, -0.01, 0.11, -0.0, 0.1, 0.01, 0.02, 50, 50, wins=9)
-        assert judge_difference(wide, 0.01, 0.01).reason == "the test speaks for a difference, the interval contains 0"
+        assert decide_difference(wide, 0.01, 0.01).reason == "the test speaks for a difference, the interval contains 0"
 
     def test_all_ties_prove_equality_by_the_share_that_would_have_shown(self) -> None:
         """0.99 to the power of 299 is the first below 0.05."""
@@ -66,8 +84,8 @@ class TestRule:
 
     def test_small_noise_proves_no_more_than_ties_would(self) -> None:
         evidence = PairedEvidence(100, 0.0, -0.001, 0.001, -0.001, 0.001, 1.0, 0.0005, 100, 100)
-        assert not within_noise(evidence, 0.01)
-        assert within_noise(evidence, 0.05)
+        assert not is_within_noise(evidence, 0.01)
+        assert is_within_noise(evidence, 0.05)
 
 
 def observed(mean: float, error: float, cases: int = 100) -> PairedEvidence:
@@ -101,6 +119,7 @@ class TestPower:
         alone, among = (cases_needed(observed(0.05, 0.02), VerdictRule(0.01, family)) for family in (1, 28))
         assert among > 1.5 * alone
 
+    @pytest.mark.slow
     @pytest.mark.parametrize("population", [EFFECTS[0], EFFECTS[5], EFFECTS[7]], ids=lambda each: each.name)
     def test_the_cases_that_are_said_to_be_needed_give_the_power_that_is_promised(self, population: Population) -> None:
         first, second = population.sample(50_000, 1, seed=1)

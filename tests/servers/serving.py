@@ -14,8 +14,7 @@ from typing import Any
 from urllib.error import URLError
 from urllib.request import Request, urlopen
 
-from searchmark import load_run
-from searchmark.records import Answer
+from searchmark import Answer, load_run
 from tests.support.commands import searchmark
 
 START_SECONDS = 60

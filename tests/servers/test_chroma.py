@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from searchmark.embedders import load_embedder
+from searchmark.agents.vectors import load_embedder
 from tests.servers.serving import BIN, DOCUMENTS, TEXTS, asked, evaluated, free_port, hits_of, served
 
 pytestmark = pytest.mark.servers

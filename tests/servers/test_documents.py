@@ -7,9 +7,8 @@ from typing import Any
 
 import pytest
 
-from searchmark import RunOptions, run_suite
-from searchmark.agents.hits import FoundHit, read_hit
-from searchmark.records import Answer, Case, Judgment, Suite
+from searchmark import Answer, Case, Judgment, RunSettings, Suite, run_suite
+from searchmark.agents.answers import RawHit, read_hit
 
 pytestmark = pytest.mark.servers
 
@@ -24,7 +23,7 @@ def corpus(tmp_path: Path) -> Path:
 
 
 def answer_of(agent: Any, corpus: Path) -> Answer:
-    (answer,) = run_suite(SUITE, agent, corpus, RunOptions(num_runs=2)).answers
+    (answer,) = run_suite(SUITE, agent, corpus, RunSettings(num_runs=2)).answers
     return answer
 
 
@@ -65,13 +64,13 @@ def llama_retriever() -> Any:
 
 def test_documents_of_langchain_are_hits() -> None:
     document, other = langchain_documents()
-    assert read_hit(document) == FoundHit("a.py")
-    assert read_hit((other, 0.5)) == FoundHit("b.py", 0.5)
+    assert read_hit(document) == RawHit("a.py")
+    assert read_hit((other, 0.5)) == RawHit("b.py", 0.5)
 
 
 def test_nodes_of_llama_index_are_hits() -> None:
-    assert [read_hit(node) for node in llama_nodes()] == [FoundHit("a.py", 2.0), FoundHit("b.py", 1.0)]
-    assert read_hit(llama_nodes()[0].node) == FoundHit("a.py")
+    assert [read_hit(node) for node in llama_nodes()] == [RawHit("a.py", 2.0), RawHit("b.py", 1.0)]
+    assert read_hit(llama_nodes()[0].node) == RawHit("a.py")
 
 
 @pytest.mark.parametrize(("retriever", "scores"), [(langchain_retriever, [None, None]), (llama_retriever, [2.0, 1.0])])

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from searchmark.agents.outside.tokens import COUNTED_BY
+from searchmark.agents.vectors.chunking import TOKENIZER_NAME
 from searchmark.errors import EXIT_UNTRUSTED
 from tests.support.commands import searchmark
 
@@ -60,7 +60,7 @@ def test_files_are_found_by_the_server_for_file_systems(tmp_path: Path, reposito
     cases = evaluated(tmp_path, {"install": "docs/install.md", "zebra": "alpha.txt"}, config, "--corpus", str(repository))
     assert [hit["id"] for hit in cases["c0"]["hits"]] == ["docs/install.md"]
     assert [case["status"] for case in cases.values()] == ["ok", "empty"]
-    assert cases["c0"]["details"]["tokens_by"] == COUNTED_BY
+    assert cases["c0"]["details"]["tokens_by"] == TOKENIZER_NAME
 
 
 def test_paths_are_found_in_the_diffs_of_the_server_for_git(tmp_path: Path, repository: Path) -> None:

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from searchmark.indexes import check_index
-from searchmark.indexes.index import Distance, VectorIndex
+from searchmark.agents.vectors import index_settings
+from searchmark.agents.vectors.index import Distance, VectorIndex
 from tests.support import index_checks
 
 pytestmark = pytest.mark.servers
@@ -29,7 +29,7 @@ class Kind:
         self.made: list[VectorIndex] = []
 
     def open(self, dimension: int, distance: Distance) -> VectorIndex:
-        self.made.append(check_index(self.choice).open(dimension, distance))
+        self.made.append(index_settings(self.choice).open(dimension, distance))
         return self.made[-1]
 
 

@@ -8,10 +8,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from searchmark.errors import ServiceError, UsageError
-from searchmark.indexes import check_index
-from searchmark.indexes.index import Distance, VectorIndex
-from searchmark.indexes.pg_distances import exact_scores
+from searchmark import UsageError
+from searchmark.agents.vectors import index_settings
+from searchmark.agents.vectors.index import Distance, VectorIndex
+from searchmark.errors import ServiceError
+from searchmark.ext.postgres import exact_scores
 
 pytestmark = pytest.mark.servers
 
@@ -25,7 +26,7 @@ def opened(postgres: str) -> Iterator[Opening]:
     made: list[VectorIndex] = []
 
     def open_index(distance: Distance = "cosine", dimension: int = DIMENSION, **options: Any) -> VectorIndex:
-        made.append(check_index({"name": "pgvector", "dsn": postgres, **options}).open(dimension, distance))
+        made.append(index_settings({"name": "pgvector", "dsn": postgres, **options}).open(dimension, distance))
         return made[-1]
 
     yield open_index

@@ -10,13 +10,11 @@ from typing import Any, cast
 import numpy as np
 import pytest
 
-from searchmark.corpora.chunks import chunks
-from searchmark.embedders import load_embedder
-from searchmark.errors import UsageError
-from searchmark.indexes import check_index
-from searchmark.indexes.exact import ExactIndex
-from searchmark.indexes.index import IndexOptions, TunableIndex
-from searchmark.indexes.recall import neighbour_recall
+from searchmark import UsageError
+from searchmark.agents.chunks import content_chunks
+from searchmark.agents.vectors import index_settings, load_embedder
+from searchmark.agents.vectors.exact import ExactIndex
+from searchmark.agents.vectors.index import IndexSettings, TunableIndex, neighbour_recall
 
 pytestmark = pytest.mark.servers
 
@@ -31,7 +29,7 @@ def vectors() -> tuple[Any, Any]:
     nodes = [node for source in sources for node in ast.walk(ast.parse(source)) if isinstance(node, ast.FunctionDef | ast.ClassDef)]
     lines = dict.fromkeys((ast.get_docstring(node) or "").partition("\n")[0] for node in nodes)
     embedder = load_embedder({"name": "wordllama", "cache": False})
-    documents = embedder.embed_documents(list(dict.fromkeys(text for source in sources for text in chunks(source))))
+    documents = embedder.embed_documents(list(dict.fromkeys(text for source in sources for text in content_chunks(source))))
     return documents, [embedder.embed_query(line) for line in list(lines)[1:401:10]]
 
 
@@ -41,7 +39,7 @@ def recalls(postgres: str, vectors: tuple[Any, Any], along: str, values: tuple[i
     truth = ExactIndex(documents.shape[1])
     truth.put(np.arange(len(documents)), documents)
     truth.build()
-    each = [check_index({"name": "pgvector", "dsn": postgres, along: value, **options}) for value in values]
+    each = [index_settings({"name": "pgvector", "dsn": postgres, along: value, **options}) for value in values]
     index = cast("TunableIndex", each[0].open(documents.shape[1], "cosine"))
     index.put(np.arange(len(documents)), documents)
     index.build()
@@ -50,7 +48,7 @@ def recalls(postgres: str, vectors: tuple[Any, Any], along: str, values: tuple[i
     return found
 
 
-def mean_recall(index: TunableIndex, choice: IndexOptions, truth: ExactIndex, queries: list[Any]) -> float:
+def mean_recall(index: TunableIndex, choice: IndexSettings, truth: ExactIndex, queries: list[Any]) -> float:
     index.searching_with(choice)
     measured = [neighbour_recall(truth, query, index.search(query, 10).numbers, 10) for query in queries]
     return float(np.mean([each.recall for each in measured if each is not None]))
@@ -73,10 +71,10 @@ def test_recall_without_an_index_is_one(postgres: str, vectors: tuple[Any, Any])
 
 def test_what_an_index_was_built_with_cannot_be_changed(postgres: str) -> None:
     graph, other = ({"name": "pgvector", "dsn": postgres, "ef_search": 80, "m": m} for m in (16, 8))
-    index = cast("TunableIndex", check_index({**graph, "ef_search": 40}).open(8, "cosine"))
+    index = cast("TunableIndex", index_settings({**graph, "ef_search": 40}).open(8, "cosine"))
     with pytest.raises(UsageError, match="an index that is built cannot change its m; build another one"):
-        index.searching_with(check_index(other))
+        index.searching_with(index_settings(other))
     assert index.describe()["ef_search"] == 40
-    index.searching_with(check_index(graph))
+    index.searching_with(index_settings(graph))
     assert index.describe()["ef_search"] == 80
     index.close()

@@ -15,10 +15,11 @@ from urllib.parse import quote
 import numpy as np
 import pytest
 
-from searchmark.errors import SearchmarkError, ServiceError, UsageError
-from searchmark.indexes import check_index
-from searchmark.indexes.index import VectorIndex
-from searchmark.indexes.pg_tables import PREFIX
+from searchmark import SearchmarkError, UsageError
+from searchmark.agents.vectors import index_settings
+from searchmark.agents.vectors.index import VectorIndex
+from searchmark.errors import ServiceError
+from searchmark.ext.pgvector import PREFIX
 from tests.servers.conftest import PASSWORD
 from tests.support.commands import searchmark
 
@@ -28,8 +29,8 @@ TABLES = "SELECT relname FROM pg_class WHERE relkind = 'r' AND relnamespace = to
 HOLDING = """
 import sys
 import numpy as np
-from searchmark.indexes import check_index
-index = check_index({"name": "pgvector", "schema": sys.argv[1]}).open(4, "cosine")
+from searchmark.agents.vectors import index_settings
+index = index_settings({"name": "pgvector", "schema": sys.argv[1]}).open(4, "cosine")
 index.put(np.arange(3), np.eye(3, 4, dtype=np.float32))
 index.build()
 print("ready", flush=True)
@@ -68,7 +69,7 @@ def holding(postgres: str) -> subprocess.Popen[str]:
 
 
 def opened(postgres: str, **options: Any) -> VectorIndex:
-    return check_index({"name": "pgvector", "dsn": postgres, "schema": "ours", **options}).open(4, "cosine")
+    return index_settings({"name": "pgvector", "dsn": postgres, "schema": "ours", **options}).open(4, "cosine")
 
 
 def test_a_closed_index_leaves_no_table(postgres: str, database: Any) -> None:
@@ -135,7 +136,7 @@ def test_a_schema_with_something_of_others_is_refused_and_stays_as_it_is(made: s
 @pytest.mark.parametrize("name", ["", "pg_catalog", "information_schema", 'a"b', "a.b", "A", "x" * 64])
 def test_a_schema_has_a_simple_name(name: str) -> None:
     with pytest.raises(SearchmarkError, match=r"schema is .* and must be up to 63 small letters, digits and _"):
-        check_index({"name": "pgvector", "schema": name})
+        index_settings({"name": "pgvector", "schema": name})
 
 
 def test_a_server_that_ends_the_session_is_an_error_and_no_answer(postgres: str, database: Any) -> None:
@@ -156,21 +157,21 @@ def keeper(postgres: str, password: str) -> str:
 def test_a_wrong_password_is_said_without_it(postgres: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SEARCHMARK_DSN", keeper(postgres, "wrong-password-1"))
     with pytest.raises(ServiceError, match="refuses the user or the password of dsn") as caught:
-        check_index("pgvector").open(4, "cosine")
+        index_settings("pgvector").open(4, "cosine")
     assert "wrong-password-1" not in str(caught.value)
 
 
 def test_who_may_not_create_a_schema_is_told_what_to_grant(postgres: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SEARCHMARK_DSN", keeper(postgres, PASSWORD))
     with pytest.raises(UsageError, match=r"'keeper' may not create the schema 'private' .* GRANT CREATE ON DATABASE"):
-        check_index({"name": "pgvector", "schema": "private"}).open(4, "cosine")
+        index_settings({"name": "pgvector", "schema": "private"}).open(4, "cosine")
 
 
 def test_who_may_not_create_tables_is_told_what_to_grant(postgres: str, database: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SEARCHMARK_DSN", keeper(postgres, PASSWORD))
     database.execute("CREATE SCHEMA closed")
     with pytest.raises(UsageError, match=r"'keeper' may not create tables in the schema 'closed'; .* GRANT USAGE"):
-        check_index({"name": "pgvector", "schema": "closed"}).open(4, "cosine")
+        index_settings({"name": "pgvector", "schema": "closed"}).open(4, "cosine")
     database.execute("DROP SCHEMA closed")
 
 

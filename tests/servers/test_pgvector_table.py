@@ -11,10 +11,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from searchmark.agents.existing.table import VectorTableConfig
-from searchmark.agents.vector_table import VectorTableAgent
-from searchmark.embedders import load_embedder
-from searchmark.errors import ServiceError, UsageError
+from searchmark import UsageError
+from searchmark.agents.vectors import load_embedder
+from searchmark.agents.vectors.table import VectorTableAgent, VectorTableSettings
+from searchmark.errors import ServiceError
 from tests.support.commands import searchmark
 
 pytestmark = pytest.mark.servers
@@ -66,7 +66,7 @@ def indexed(request: pytest.FixtureRequest, shop: Any) -> Iterator[str]:
 
 
 def started(postgres: str, **options: Any) -> VectorTableAgent:
-    agent = VectorTableAgent(VectorTableConfig(**{"table": "shop.the items", "dsn": postgres, "embedder": EMBEDDER, **options}))
+    agent = VectorTableAgent(VectorTableSettings(**{"table": "shop.the items", "dsn": postgres, "embedder": EMBEDDER, **options}))
     agent.start()
     return agent
 
@@ -150,7 +150,7 @@ def test_the_session_cannot_write(postgres: str) -> None:
 def test_statistics_are_those_of_the_stored_vectors(postgres: str, shop: Any) -> None:
     shop.execute("CREATE TABLE shop.odd (id int, v halfvec(2))")
     shop.execute("INSERT INTO shop.odd VALUES (1, '[3,4]'), (2, '[3,4]'), (3, '[0,0]'), (4, '[0,1]'), (5, NULL)")
-    agent = VectorTableAgent(VectorTableConfig(table="shop.odd", dsn=postgres, embedder={"name": "hashing", "size": 2}))
+    agent = VectorTableAgent(VectorTableSettings(table="shop.odd", dsn=postgres, embedder={"name": "hashing", "size": 2}))
     agent.start()
     (statistics,) = agent.vectors()
     assert (statistics.count, statistics.dimension, statistics.zero, statistics.duplicates) == (4, 2, 1, 1)

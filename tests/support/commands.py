@@ -1,42 +1,37 @@
 """``python -m searchmark`` in a process of its own, without the half second in which Python reads the modules every time.
 
-A template process has imported what the verbs need and has run nothing. It forks for each command, and the child becomes
-that command: its own arguments, folder, environment, streams, exit code and end of the interpreter. What happens before
-the first import of ours is the same for every command; the tests of it start Python themselves.
+A template process has imported what the verbs need and has read a suite and a run, whose schemas take long to build. It has
+run no command. It forks for each, and the child becomes that command: its own arguments, folder, environment, streams and exit
+code. What happens before the first import of ours is the same for every command; the tests of it start Python themselves.
 """
 
 from __future__ import annotations
 
 import atexit
+import gc
 import json
 import os
+import pkgutil
 import socket
 import subprocess
 import sys
+import tempfile
+import threading
 from collections.abc import Mapping, Sequence
 from functools import cache
 from importlib import import_module
 from pathlib import Path
-from tempfile import TemporaryFile
-from typing import IO
+from typing import IO, NoReturn
+
+from searchmark import load_run, load_suite, save_run
 
 ROOT = Path(__file__).parents[2]
-IMPORTED = (
-    *(
-        f"searchmark.cli.verbs.{verb}"
-        for verb in ("agents", "compare", "convert", "doctor", "evaluate", "generate", "history", "measures", "report")
-    ),
-    "searchmark.archive.past",
-    "searchmark.experiments",
-    "searchmark.mining.mine",
-    "searchmark.reports.text",
-    "searchmark.running.runner",
-    "searchmark.runs.native",
-    "searchmark.suites.gold_set",
-    "numpy.ma",
-    "pydantic",
-    "rich.console",
-)
+# Costly to import, and few commands need it.
+RARE = ("searchmark.ext", "searchmark.agents.outside.mcp_connection", "searchmark.__main__")
+# What our modules and others import when they first need it.
+LATER = ("_strptime", "email.parser", "numpy.ma", "pydantic.dataclasses", "pydantic.main", "rich.console", "zoneinfo")
+EXAMPLE = ROOT / "examples" / "quickstart"
+PACKAGE = [str(ROOT / "src" / "searchmark")]
 
 
 class Template:
@@ -78,7 +73,7 @@ def searchmark(
 ) -> subprocess.CompletedProcess[str]:
     """Run a command to its end; what it has said and its exit code."""
     request = {"arguments": arguments, "cwd": str(Path(cwd or ".").absolute()), "env": dict(os.environ if env is None else env)}
-    with TemporaryFile() as asked, TemporaryFile() as output, TemporaryFile() as errors:
+    with tempfile.TemporaryFile() as asked, tempfile.TemporaryFile() as output, tempfile.TemporaryFile() as errors:
         asked.write(json.dumps(request).encode())
         asked.flush()
         code = template().run([asked, output, errors], timeout)
@@ -117,15 +112,39 @@ def become(asked: int, output: int, errors: int) -> None:
     os.chdir(request["cwd"])
     os.environ.clear()
     os.environ.update(request["env"])
+    tempfile.tempdir = None  # The template has looked for its own: TMPDIR may be another one now.
     # As Python sets it for -m: the working directory, then PYTHONPATH.
     sys.path[0:1] = [request["cwd"], *filter(None, os.environ.get("PYTHONPATH", "").split(os.pathsep))]
     sys.argv[1:] = request["arguments"]
 
 
-if __name__ == "__main__":
-    for module in IMPORTED:
+def end(code: int) -> NoReturn:
+    """End as the interpreter does, but for the objects of the template: to destroy them takes longer than most commands."""
+    threading._shutdown()
+    atexit._run_exitfuncs()
+    sys.stdout.flush()
+    sys.stderr.flush()
+    os._exit(code)
+
+
+def prepare() -> None:
+    """Do once what each command would do again."""
+    modules = (module.name for module in pkgutil.walk_packages(PACKAGE, "searchmark."))
+    for module in (*LATER, *(name for name in modules if not name.startswith(RARE))):
         import_module(module)
+    load_suite(EXAMPLE / "suite.yaml")
+    with tempfile.TemporaryDirectory() as folder:
+        native = Path(folder) / "run.jsonl"
+        save_run(load_run(EXAMPLE / "bm25.trec"), native)
+        load_run(native)
+    # The child neither looks through what is here for garbage nor copies it, when it ends.
+    gc.collect()
+    gc.freeze()
+
+
+if __name__ == "__main__":
+    prepare()
     from searchmark.__main__ import main
 
     serve(socket.socket(fileno=int(sys.argv[1])))
-    sys.exit(main())
+    end(main())

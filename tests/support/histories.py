@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from searchmark.history.git import sealed_environment
+from searchmark.git.process import sealed_environment
 
 START = 1_700_000_000
 PERSON = "Ada Example <ada@example.org>"

@@ -6,9 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from searchmark import Answer, Case, Hit, Judgment, Run, Suite
-from searchmark.records import AnswerDetails, Environment, IndexBuild, Provenance, RunLabel, RunPart, SuiteIdentity
-from searchmark.runs.join import joined
+from searchmark import Answer, AnswerDetails, Case, Hit, Judgment, Provenance, Run, RunLabel, Suite, join_runs
+from searchmark.records.provenance import Environment, IndexBuild, RunPart, SuiteIdentity
 
 CASES = tuple(f"c{number}" for number in range(12))
 SUITE = Suite.from_cases("hosted", [Case(case, f"query {case}", (Judgment("a"),), origin=case) for case in CASES])
@@ -44,7 +43,7 @@ def on(host: str | None, label: str | RunLabel = "bm25", **known: Any) -> Run:
 
 def on_several(hosts: Mapping[str | None, Sequence[str]] = EVERYWHERE, label: str | RunLabel = "bm25") -> Run:
     """The cases of each host, joined."""
-    return joined([part(host, cases, label) for host, cases in hosts.items()])
+    return join_runs([part(host, cases, label) for host, cases in hosts.items()])
 
 
 def made_of(*parts: Run) -> Run:

@@ -7,8 +7,8 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
-from searchmark.errors import UsageError
-from searchmark.indexes.index import Distance, Neighbours, VectorIndex
+from searchmark import UsageError
+from searchmark.agents.vectors.index import Distance, Neighbours, VectorIndex
 
 Opened = Callable[[int, Distance], VectorIndex]
 

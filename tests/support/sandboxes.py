@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from searchmark.running.sandbox import bubblewrap
+from searchmark.running.sandbox import launch
 from searchmark.running.sandbox.launch import landlock_problem
 
 MECHANISMS = ("bubblewrap", "landlock")
@@ -14,7 +14,7 @@ MECHANISMS = ("bubblewrap", "landlock")
 
 def available(level: str) -> str:
     """The level, or a skipped test that says why it is not there."""
-    problem = {"off": lambda: None, "bubblewrap": bubblewrap.problem, "landlock": landlock_problem}[level]()
+    problem = {"off": lambda: None, "bubblewrap": launch.bubblewrap_problem, "landlock": landlock_problem}[level]()
     if problem:
         pytest.skip(problem)
     return level
@@ -22,6 +22,6 @@ def available(level: str) -> str:
 
 def mechanisms() -> list[Any]:
     """Those that work here; without any the test is skipped."""
-    problems = {"bubblewrap": bubblewrap.problem(), "landlock": landlock_problem()}
+    problems = {"bubblewrap": launch.bubblewrap_problem(), "landlock": landlock_problem()}
     usable = [name for name, problem in problems.items() if problem is None]
     return usable or pytest.skip("neither bubblewrap nor Landlock works here")

@@ -7,7 +7,7 @@ import subprocess
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from searchmark.history.git import sealed_environment
+from searchmark.git.process import sealed_environment
 
 FILE, PROGRAM, LINK, SUBMODULE = "100644", "100755", "120000", "160000"
 Tree = Mapping[bytes, tuple[str, bytes]]

@@ -6,25 +6,22 @@ from datetime import UTC
 
 from hypothesis import strategies as st
 
-from searchmark import Answer, Case, Defaults, Hit, Judgment, Run, Suite
-from searchmark.records import (
-    MATCHES,
-    STATUSES,
+from searchmark import Answer, AnswerDetails, Case, Defaults, Hit, Judgment, Provenance, Run, RunLabel, Suite
+from searchmark.records.answers import STATUSES
+from searchmark.records.judgments import MATCHES
+from searchmark.records.provenance import (
+    TRUST_KINDS,
     AgentIdentity,
-    AnswerDetails,
     CandidateKinds,
     Environment,
     IndexBuild,
-    Provenance,
-    RunLabel,
     RunPart,
     SearchedRepository,
     ShardIdentity,
     SuiteIdentity,
     TrustEvent,
-    joined_provenance,
+    join_provenance,
 )
-from searchmark.records.provenance import TRUST_KINDS
 
 # Any text, bytes that were not UTF-8 (lone surrogates U+DC80 to U+DCFF) included.
 texts = st.text(st.one_of(st.characters(codec="utf-8"), st.integers(0xDC80, 0xDCFF).map(chr)), min_size=1, max_size=8)
@@ -129,7 +126,7 @@ _provenance = st.builds(
 )
 provenances = _provenance | st.lists(
     st.builds(RunPart, st.lists(words, max_size=2).map(tuple), _provenance), min_size=1, max_size=2
-).map(joined_provenance)
+).map(join_provenance)
 
 
 @st.composite

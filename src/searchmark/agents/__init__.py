@@ -1,1 +1,4 @@
-"""Who searches: the protocol, and the agents that come with Searchmark. `searchmark.registry` makes them from names."""
+"""Agents: the search systems under test.
+
+Here are the protocol, the registry that makes agents from names, and the agents that come with Searchmark.
+"""

@@ -1,19 +1,58 @@
-"""Documents as passages: what ranks documents then ranks passages, and its hits say which lines they are.
-
-A passage is a content-defined chunk, as ``semantic`` cuts texts. It is a document whose id ends in its lines, ``a.py#L3-L9``.
-"""
+"""Content-defined chunks of texts, and passages of documents made from them. After an edit, only what differs is cut again."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain
+from typing import NamedTuple
 
-from searchmark.agents.agent import RetrievalResult
-from searchmark.corpora.chunks import chunks
-from searchmark.corpora.corpus import Changes, Corpus
-from searchmark.corpora.selection import DocumentSelection
-from searchmark.records import Document
+from searchmark.agents.protocol import RetrievalResult
+from searchmark.formats.corpora.corpus import Changes, Corpus, DocumentSelection
+from searchmark.records.document import Document
+
+# What a document is called: the one rule that every agent goes by which looks at names.
+
+
+def document_name(document: Document) -> str:
+    """The title of a document, or else its id, which is the path of a file."""
+    return document.title or document.id
+
+
+# Content-defined chunks: pieces of a text whose borders depend on the text around them and on nothing else.
+#
+# An edit therefore changes the chunk that it falls into and leaves all others as they were, wherever they
+# have moved to. Fixed windows of lines would shift from the edit to the end of the file.
+
+LONGEST_CHUNK_LINES = 80  # lines; a function that is longer is cut again at its blank lines
+
+
+# A blank line, and right behind it what begins a chunk. Neither repeats what the other has looked at, so time is linear.
+_BEFORE_UNINDENTED = re.compile(r"\n[^\S\n]*\n(?=\S)")
+
+_BEFORE_ANY = re.compile(r"\n[^\S\n]*\n(?=[^\S\n]*\S)")
+
+
+def content_chunks(text: str, longest: int = LONGEST_CHUNK_LINES) -> list[str]:
+    """Pieces that make up the text when joined: cut at blank lines before unindented text, long ones at any blank line."""
+    chunks = []
+    for part in _cut_at(text, _BEFORE_UNINDENTED):
+        if part.count("\n", 0, -1) < longest:
+            chunks.append(part)
+        else:
+            chunks += _cut_at(part, _BEFORE_ANY)
+    return chunks
+
+
+def _cut_at(text: str, border: re.Pattern[str]) -> list[str]:
+    cuts = [match.end() for match in border.finditer(text)]  # never the end, since something follows
+    return [text[start:end] for start, end in zip([0, *cuts], [*cuts, len(text)], strict=True)] if text else []
+
+
+# Documents as passages: what ranks documents then ranks passages, and its hits say which lines they are.
+#
+# A passage is a content-defined chunk, as ``semantic`` cuts texts. It is a document whose id ends in its lines, ``a.py#L3-L9``.
 
 
 @dataclass(frozen=True)
@@ -39,11 +78,11 @@ class Passages:
 
     def changes(self, changes: Changes) -> Changes:
         """A document that is written anew has new passages, wherever it was changed: their lines move."""
-        gone = [each.document.id for name in (*changes.removed, *changes.written) for each in self._of.pop(name, ())]
-        for passage in gone:
+        ids_gone = [each.document.id for name in (*changes.removed, *changes.written) for each in self._of.pop(name, ())]
+        for passage in ids_gone:
             del self._by_id[passage]
-        written = self._add(changes.corpus.read(changes.written))
-        return Changes(self._all(changes.corpus.name), tuple(written), tuple(sorted(set(gone).difference(written))))
+        new_ids = self._add(changes.corpus.read(changes.written))
+        return Changes(self._all(changes.corpus.name), tuple(new_ids), tuple(sorted(set(ids_gone).difference(new_ids))))
 
     def source_of(self, passage: str) -> str:
         """The id of the document that a passage is of."""
@@ -51,8 +90,8 @@ class Passages:
 
     def hits(self, ids: Sequence[str], scores: list[float]) -> RetrievalResult:
         """Passages as hits: documents, and their lines."""
-        found = [self._by_id[each] for each in ids]
-        return RetrievalResult([each.source for each in found], scores, lines=[each.lines for each in found])
+        hits = [self._by_id[each] for each in ids]
+        return RetrievalResult([each.source for each in hits], scores, lines=[each.lines for each in hits])
 
     def _add(self, documents: Iterable[Document]) -> list[str]:
         new = {document.id: list(passages(document)) for document in documents}
@@ -67,23 +106,88 @@ class Passages:
 
 def passages(document: Document) -> Iterator[Passage]:
     """The passages of a document, without the blank lines around them; each has the title of the document, or else its id."""
-    begun = 1
-    for chunk in chunks(document.text):
+    start = 1
+    for chunk in content_chunks(document.text):
         text = chunk.strip("\n")
         if text.strip():
-            first = begun + len(chunk) - len(chunk.lstrip("\n"))
+            first = start + len(chunk) - len(chunk.lstrip("\n"))
             last = first + text.count("\n")
-            made = Document(f"{document.id}#L{first}-L{last}", text, document.title or document.id, document.fields)
-            yield Passage(made, document.id, (first, last))
-        begun += chunk.count("\n")
+            pieces = Document(f"{document.id}#L{first}-L{last}", text, document.title or document.id, document.fields)
+            yield Passage(pieces, document.id, (first, last))
+        start += chunk.count("\n")
 
 
-def check_lines(wanted: bool, selection: DocumentSelection) -> None:
+def refuse_lines_of_selection(lines: bool, selection: DocumentSelection) -> None:
     """Refuse lines of what is not the text as it is."""
-    if wanted and not selection.keeps_lines:
+    if lines and not selection.keeps_lines:
         raise ValueError("lines are those of the text: leave out the option lines, or all fields but title and text")
 
 
-def describe_lines(wanted: bool) -> dict[str, str]:
+def lines_description(lines: bool) -> dict[str, str]:
     """What hits are, where they are not documents."""
-    return {"hits": "passages"} if wanted else {}
+    return {"hits": "passages"} if lines else {}
+
+
+# What an edit leaves alone: a new version of a text is cut only where it differs from the last one.
+#
+# Borders between chunks depend on the text around them, so the chunks of what two versions have in common are the same. Most
+# edits are small, and whoever holds the former chunks need not cut, digest and look up whole files again: on Django's history
+# that takes about a sixth off what a step costs ``bm25`` and ``semantic``.
+
+NEARBY_CHUNKS = 24  # chunks after a change that are looked for, before the end of the text is
+
+DISTINCTIVE_LENGTH = 24  # characters; what is shorter occurs everywhere
+
+
+def rechunk(text: str, former: Sequence[str], longest: int = LONGEST_CHUNK_LINES) -> list[slice | list[str]]:
+    """The chunks of a text, given those of another: slices of the former ones and, between them, new ones.
+
+    A former border holds as long as the blank line before it and the unindented character after it do. One before
+    indented text is a cut within a long chunk, and holds only as long as that chunk is long.
+    """
+    result: list[slice | list[str]] = []
+    first, position = 0, 0
+    while first < len(former):
+        same = _extend_match(text, former, first, position)
+        if position + same.size == len(text) and same.end == len(former):
+            return [*result, slice(first, same.end)]
+        border = _previous_border(former, max(same.end - 1, first), first)
+        result.append(slice(first, border))
+        position += sum(map(len, former[first:border]))
+        first, end = _next_match(text, former, same.end, position)
+        result.append(content_chunks(text[position:end], longest))
+        position = end
+    return [*result, content_chunks(text[position:], longest)] if position < len(text) else result
+
+
+class _ChunkMatch(NamedTuple):
+    end: int
+    size: int
+
+
+def _extend_match(text: str, former: Sequence[str], first: int, position: int) -> _ChunkMatch:
+    """Up to which of the former chunks the text is the same."""
+    start = position
+    for number in range(first, len(former)):
+        if not text.startswith(former[number], position):
+            return _ChunkMatch(number, position - start)
+        position += len(former[number])
+    return _ChunkMatch(len(former), position - start)
+
+
+def _previous_border(former: Sequence[str], place: int, first: int) -> int:
+    """The last position up to this one at which a chunk begins with unindented text."""
+    while place > first and former[place][0].isspace():
+        place -= 1
+    return place
+
+
+def _next_match(text: str, former: Sequence[str], mismatch: int, position: int) -> tuple[int, int]:
+    """The next former chunk that follows its former neighbour in the text, and where; else both ends."""
+    for number in (*range(mismatch + 2, min(mismatch + 2 + NEARBY_CHUNKS, len(former))), len(former) - 1):
+        neighbour, chunk = former[number - 1], former[number]
+        if mismatch < number - 1 and len(neighbour) >= DISTINCTIVE_LENGTH and not neighbour.isspace() and not chunk[0].isspace():
+            place = text.find(neighbour, position) + len(neighbour)
+            if place >= position + len(neighbour) and text.startswith(chunk, place):
+                return number, place
+    return len(former), len(text)

@@ -1,4 +1,4 @@
-"""Is the gold, the gate, the number trustworthy? Everything that makes findings.
+"""Whether gold, gate and numbers can be trusted. Everything that makes findings.
 
-Private: what is meant for others is the verb ``searchmark audit``, and the findings of every report.
+Internal: the names for others are those of `searchmark`.
 """

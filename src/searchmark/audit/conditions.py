@@ -1,34 +1,76 @@
-"""Findings on how a run went: what failed, under which conditions times were taken, and what two runs of one agent tell."""
+"""How a run went: what failed, under which conditions times were taken, tokens and vectors."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import combinations
 
-from searchmark.analysis.comparison import Pair
-from searchmark.analysis.failure_kinds import failure_kinds
-from searchmark.analysis.hosts import UNKNOWN_HOST, on_several_hosts, rows_by_host, runs_not_compared
-from searchmark.analysis.latencies import latencies_of
-from searchmark.analysis.scores import Scores
-from searchmark.audit.usage_findings import usage_findings
-from searchmark.audit.vector_findings import vector_findings
-from searchmark.comparability import Mismatch, depth_reached, proven_repeat
-from searchmark.corpora.corpus import Survey
 from searchmark.errors import shortened
-from searchmark.findings import Finding, finding
-from searchmark.findings.sentences import counted
-from searchmark.records import AnswerDetails, CandidateKinds, Run, host_names
+from searchmark.records.answers import AnswerDetails
+from searchmark.records.finding import RUNS, Finding, FindingKind, finding, register
+from searchmark.records.provenance import CandidateKinds, VectorStatistics, host_names
+from searchmark.records.run import Run
+from searchmark.records.sentences import plain_count, seconds_text
+from searchmark.scoring.comparability import is_proven_repeat
+from searchmark.scoring.costs import (
+    SUBTRACTED,
+    UNKNOWN_HOST,
+    UsageSummary,
+    is_on_several_hosts,
+    latencies_of,
+    rows_by_host,
+    usage_of,
+    why_runs_not_compared,
+)
+from searchmark.scoring.trust import failure_kinds
+
+# Findings on how a run went: what failed, under which conditions times were taken, and what two runs of one agent tell.
 
 LONGEST_REASON = 240
 
 Details = list[tuple[str, AnswerDetails]]
 
 
+register(RUNS, FindingKind(
+    "failures", "warning", "Cases that failed, and the commonest kind of failure.",
+    "A case that failed scores 0.",
+    "Fix the reason, then ask the failed cases again with --retry-errors.",
+), FindingKind(
+    "repeat-failures", "warning", "Cases answered first and failing on a repeat.",
+    "The answer counts. The failed repeat is in the latency with the time that it took, a time-out with its deadline.",
+), FindingKind(
+    "unstable-answers", "warning", "Cases that were answered differently when asked again.",
+    "The first answer is scored; a second run may give another value.",
+    "Fix the seeds of the agent, or measure the noise floor with --repeat-agent.",
+), FindingKind(
+    "worker-restarts", "warning", "The process of the agent was lost and started again.",
+    "What the agent kept in memory was lost each time.",
+), FindingKind(
+    "not-isolated", "warning", "The agent ran inside the process of the runner.",
+    "No deadline can be enforced there.",
+), FindingKind(
+    "run-as-read", "note", "How a run that others have written was read.",
+    "Its file names cases differently, has its hits in another order, or holds what is not a hit.",
+    "Read the sentence; write the run with the ids of the suite's cases and its hits in order.",
+), FindingKind(
+    "parallel-workers", "note", "Several workers of the agent ran at the same time.",
+    "They compete for the processor, so searches take longer than with one worker.",
+    "Measure latency with --jobs 1.",
+), FindingKind(
+    "several-hosts", "note", "A run that was measured on several hosts.",
+    "A percentile over different machines tells more of who answered what than of the search; quality does not depend on it.",
+    "See the latencies of each host; measure latency on one.",
+), FindingKind(
+    "limited-candidates", "note", "Only some files of a commit were searched, as in the gold set or as was asked for.",
+    "Fewer files to confuse with make a search easier.",
+    "--candidates all searches every file that --include, --exclude, --kinds and --ignore leave in.",
+))  # fmt: skip
+
+
 def run_findings(run: Run, order: Mapping[str, int]) -> Iterator[Finding]:
-    """What went wrong, and under which conditions the times were taken; cases are told in the order of the suite."""
-    known = zip(run.case_ids, run.details or (), strict=False)
-    details = sorted(known, key=lambda each: (order.get(each[0], len(order)), each[0]))
+    """What went wrong, and under which conditions the times were taken; cases are in the order of the suite."""
+    pairs = zip(run.case_ids, run.details or (), strict=False)
+    details = sorted(pairs, key=lambda each: (order.get(each[0], len(order)), each[0]))
     yield from _failure_findings(run, order)
     repeats = [case for case, each in details if each.repeat_failure is not None]
     if repeats:
@@ -47,9 +89,9 @@ def _failure_findings(run: Run, order: Mapping[str, int]) -> Iterator[Finding]:
     if not kinds:
         return
     cases = sorted((case for kind in kinds for case in kind.cases), key=order.__getitem__)
-    first, reason = counted(len(kinds[0].cases), "case"), shortened(kinds[0].reason, LONGEST_REASON)
+    first, reason = plain_count(len(kinds[0].cases), "case"), shortened(kinds[0].reason, LONGEST_REASON)
     ways = f" in {len(kinds)} ways, most often ({first})" if len(kinds) > 1 else ""
-    yield finding("failures", f"{counted(len(cases), 'case')} failed{ways}: {reason}", cases)
+    yield finding("failures", f"{plain_count(len(cases), 'case')} failed{ways}: {reason}", cases)
 
 
 def _condition_findings(run: Run) -> Iterator[Finding]:
@@ -62,92 +104,224 @@ def _condition_findings(run: Run) -> Iterator[Finding]:
         yield finding("limited-candidates", _searched_files(provenance.candidates))
     if provenance.workers > 1:
         yield finding("parallel-workers", f"latencies were measured under load: {provenance.workers} workers in parallel")
-    if on_several_hosts(run):
+    if is_on_several_hosts(run):
         yield finding("several-hosts", _hosts_and_shares(run))
     for event in provenance.trust:
         if not event.spoils:
-            yield finding(event.kind.replace("_", "-"), event.message)
+            yield finding(event.code, event.message)
 
 
 def _hosts_and_shares(run: Run) -> str:
     names, rows = host_names(run.provenance.hosts), rows_by_host(run)
     answered = sum(map(len, rows.values()))
     shares = [f"{names[host] if host else UNKNOWN_HOST} {len(of_host) / answered:.0%}" for host, of_host in rows.items()]
-    told = ", ".join(shares).replace("%", " %")
-    return f"measured on {len(names)} hosts, so that latencies are not pooled; cases of each: {told}"
+    text = ", ".join(shares).replace("%", " %")
+    return f"measured on {len(names)} hosts, so that latencies are not pooled; cases of each: {text}"
+
+
+register(RUNS, FindingKind(
+    "latencies-not-compared", "note", "Runs whose latencies were measured on different hosts.",
+    "Another machine explains any difference in time; quality is compared as always.",
+    "Measure them again, all on one host.",
+), FindingKind(
+    "noise-floor", "note", "How much two runs of one agent differ.",
+    "A difference between agents that is no larger is noise.",
+), FindingKind(
+    "earlier-runs-differ", "note", "Earlier runs in the archive that say nothing about this one.",
+    "No drift is told where queries differ or results cannot be trusted, and none of latencies where hosts differ.",
+))  # fmt: skip
 
 
 def host_findings(runs: Mapping[str, Run]) -> Iterator[Finding]:
     """That latencies of several runs are not compared, since they are of different hosts."""
-    refused = runs_not_compared(runs)
-    if refused is not None:
-        yield finding("latencies-not-compared", refused)
+    reason = why_runs_not_compared(runs)
+    if reason is not None:
+        yield finding("latencies-not-compared", reason)
 
 
 LONGEST_CHOICE = 300
 
 
-def _searched_files(chosen: CandidateKinds) -> str:
-    if chosen.include or chosen.exclude:
+def _searched_files(choice: CandidateKinds) -> str:
+    if choice.include or choice.exclude:
         return (
-            f"files searched, by the gold set, --include, --exclude, --kinds and --ignore: {shortened(str(chosen), LONGEST_CHOICE)}"
+            f"files searched, by the gold set, --include, --exclude, --kinds and --ignore: {shortened(str(choice), LONGEST_CHOICE)}"
         )
-    return f"files searched, by kind, as in the gold set: {', '.join(chosen.kinds)} (--candidates all: every file)"
+    return f"files searched, by kind, as in the gold set: {', '.join(choice.kinds)} (--candidates all: every file)"
 
 
 def noise_findings(runs: Mapping[str, Run], means: Mapping[str, Mapping[str, float | None]]) -> Iterator[Finding]:
     """What differs between two runs of one agent on the same question is the noise floor of quality and speed."""
     for name, again in combinations(runs, 2):
-        if not proven_repeat(runs[name], runs[again]):
+        if not is_proven_repeat(runs[name], runs[again]):
             continue
         first, second = latencies_of(runs[name]), latencies_of(runs[again])
         pairs = ((measure, value, means[again][measure]) for measure, value in means[name].items())
         values = [f"{measure} {abs(one - two):.4f}" for measure, one, two in pairs if one is not None and two is not None]
-        shared = [kind for kind in first if kind in second and first[kind].p50]
-        times = [f"{kind} p50 {abs(second[kind].p50 / first[kind].p50 - 1):.1%}" for kind in shared]
-        differ = f"the means differ by {', '.join(values)}; {_times_words(times, {name: runs[name], again: runs[again]})}"
+        kinds = [kind for kind in first if kind in second and first[kind].p50]
+        times = [f"{kind} p50 {abs(second[kind].p50 / first[kind].p50 - 1):.1%}" for kind in kinds]
+        of_times = why_runs_not_compared({name: runs[name], again: runs[again]}) or f"the times by {', '.join(times) or 'nothing'}"
+        differ = f"the means differ by {', '.join(values)}; {of_times}"
         yield finding("noise-floor", f"noise floor, {name} asked twice: {differ}")
 
 
-def _times_words(times: Sequence[str], runs: Mapping[str, Run]) -> str:
-    return runs_not_compared(runs) or f"the times by {', '.join(times) or 'nothing'}"
+def earlier_runs_differ(reasons: Iterable[str]) -> Iterator[Finding]:
+    """That runs of the archive say nothing about this one, and why."""
+    yield from (finding("earlier-runs-differ", reason) for reason in reasons)
 
 
-def depth_findings(scores: Scores) -> Iterator[Finding]:
-    """Which measures are cut by the depth that was asked for, and which see less than they would."""
-    cut = {part.name: part for each in scores.measures for part in each.parts if part.by_depth}
-    depth = next((part.cutoff or 0 for part in cut.values()), 0)
-    if 0 < depth <= scores.judged.run.longest:  # a run that ends earlier was cut by something else
-        renamed = ", ".join(f"{part.asked.name} is reported as {name}" for name, part in cut.items())
-        yield finding("cut-answers", f"answers end after {depth} hits: {renamed}")
-    reached = depth_reached(scores.judged.run)
-    blind = [each.name for each in scores.measures if reached is not None and each.looks_below(reached)]
-    if blind:
-        yield finding("cut-answers", f"answers end after {reached} hits: none below is seen by {', '.join(blind)}")
+# What agents state about tokens, attempts and start times.
+
+LARGE_START = 0.5  # of the median latency
 
 
-def corpus_difference(run: Run, corpus: Survey | None) -> Iterator[Finding]:
-    """That hits are checked against another corpus than the one that was searched, where both are known."""
-    searched = set(run.provenance.corpora.values())
-    if corpus is not None and run.label.snapshot is None and len(searched) == 1 and corpus.digest not in searched:
-        name = next(iter(run.provenance.corpora))
-        yield finding("other-corpus", f"hits are checked against another corpus than {name}, which was searched")
+register(RUNS, FindingKind(
+    "retried-searches", "note", "Searches that were tried again after a failed attempt, as the agent states it.",
+    "Further attempts and the waits between them are part of the latency.",
+), FindingKind(
+    "process-start", "note", "Starting a process is most of the latency, as the agent states it.",
+    "The latency then tells more of the start than of the search.",
+    "See the row without it, or let the process stay up.",
+), FindingKind(
+    "partly-stated", "note", "A part of the latency that is not stated for all searches.",
+    "There is no latency without it: that of some searches would not be that of all.",
+), FindingKind(
+    "several-token-counters", "warning", "Tokens that were counted by several counters.",
+    "Counters cut text differently; each has its own numbers, and none of them is of all answers.",
+    "Count all answers by one.",
+))  # fmt: skip
 
 
-def comparability_findings(pairs: Sequence[Pair]) -> Iterator[Finding]:
-    """Which pairs are INVALID since the runs differ in more than their agents."""
-    for pair in pairs:
-        for found in pair.mismatches:
-            invalid = [each.measure for each in pair.differences if found.sentence in each.reason]
-            which = "" if len(invalid) in (0, len(pair.differences)) else f" for {', '.join(invalid)}"
-            message = f"{pair.candidate} against {pair.baseline} is INVALID{which}: {found.sentence} ({found.fix})"
-            yield replace(finding(_code(found, pair, pairs), message), fix=found.fix)
+def usage_findings(run: Run, details: Sequence[tuple[str, AnswerDetails]]) -> Iterator[Finding]:
+    """What must be known of the numbers that an agent states; ``details`` are those of every case, in the order of the suite."""
+    usage = usage_of(run)
+    yield from _retry_findings(usage, [case for case, each in details if each.retries])
+    yield from _start_findings(run, usage)
+    yield from _partly_stated(run)
+    if len(usage.tokens) > 1:
+        counters = ", ".join(f"{name} ({plain_count(count.searches, 'answer')})" for name, count in usage.tokens.items())
+        yield finding(
+            "several-token-counters", f"tokens were counted by several counters, which are not averaged together: {counters}"
+        )
 
 
-def _code(found: Mismatch, pair: Pair, pairs: Sequence[Pair]) -> str:
-    """Where several agents were asked about several snapshots, only pairs that cross both are left without a verdict."""
-    others = [each for each in pairs if not each.mismatches]
-    crossing = found.kind == "snapshot" and all(
-        any(name in (each.baseline, each.candidate) for each in others) for name in (pair.baseline, pair.candidate)
+def _retry_findings(usage: UsageSummary, cases: Sequence[str]) -> Iterator[Finding]:
+    retries, waits = usage.retries, usage.waited_ms
+    if retries is not None and retries.positive:
+        more = f"{plain_count(int(retries.total), 'attempt')} more, part of the latency"
+        unknown = f"; not stated for {retries.of - retries.searches} more" if retries.searches < retries.of else ""
+        sentence = f"{retries.positive} of {plain_count(retries.searches, 'search', 'searches')} were retried ({more}{unknown})"
+        if waits is not None and waits.total:  # agents do not state what of it was for what
+            sentence += (
+                f"; all searches waited {seconds_text(waits.total / 1e3)} together, before further attempts or for a rate limit"
+            )
+        yield finding("retried-searches", sentence, cases)
+
+
+def _start_findings(run: Run, usage: UsageSummary) -> Iterator[Finding]:
+    cold, start = latencies_of(run).get("cold"), usage.start_ms
+    if cold is None or start is None or "process_start" not in usage.cold_less or start.p50 <= LARGE_START * cold.p50:
+        return
+    share = start.p50 / cold.p50
+    yield finding(
+        "process-start",
+        f"starting the process is {share:.0%} of the median latency: see the row without it, or let it stay up".replace("%", " %"),
     )
-    return "different-snapshots" if crossing else "not-comparable"
+
+
+def _partly_stated(run: Run) -> Iterator[Finding]:
+    """Of how many searches a part of the latency is stated, where there is no row without it for that reason."""
+    details = [each for each in run.details or () if each.cold_ms]
+    for name, part in SUBTRACTED.items():
+        count = sum(part(each) is not None for each in details)
+        if 0 < count < len(details):
+            what = name.replace("_", " ")
+            yield finding(
+                "partly-stated", f"{what}: stated for {count} of {len(details)} searches, so that no latency is shown without it"
+            )
+
+
+# Findings on stored vectors: what is odd about them, how many they are, and what to do.
+
+LENGTH_ONE = 1e-3  # how far from one a length may be that was rounded to half precision
+
+ROUNDING = 1e-3  # of the mean: deviations of lengths that are no difference
+
+_BY_LENGTH = ("ip", "l2", "inner product")  # distances that a vector's length decides on
+
+
+register(RUNS, FindingKind(
+    "vectors-not-finite", "warning", "Vectors that hold a NaN or an infinity.",
+    "They are near to nothing, or to everything, and what they stand for cannot be found.",
+    "Embed these texts again; an empty text or an overflow in half precision are the usual reasons.",
+), FindingKind(
+    "vectors-of-other-dimension", "warning", "Vectors with another dimension than most.",
+    "Vectors of two models cannot be compared.",
+    "Embed everything again with one model.",
+), FindingKind(
+    "zero-vectors", "warning", "Vectors of zeros.",
+    "They are near to nothing, so what they stand for cannot be found.",
+    "Check the texts that they are of: most are empty, or in a language that the model does not know.",
+), FindingKind(
+    "unnormalised-vectors", "warning", "Vectors that do not have length one although ranking relies on it.",
+    "Inner product and distance then rank long vectors differently from short ones of the same direction.",
+    "Normalise once, documents and queries alike (normalize: true), or search by distance: cosine.",
+), FindingKind(
+    "normalised-already", "note", "Vectors of length one although they were not to be normalised.",
+    "The model normalises already, or the file does: a distance that goes by length has no effect.",
+    "Say normalize: true, so that queries are treated alike for sure.",
+), FindingKind(
+    "double-normalised", "note", "Vectors that had length one before they were normalised.",
+    "The model normalises them itself, so that doing it again is harmless.",
+    "Nothing has to be done: with normalize: true, queries are treated alike for sure.",
+), FindingKind(
+    "duplicate-vectors", "note", "Vectors with the same numbers as an earlier one.",
+    "Their order is arbitrary, and they take ranks from others.",
+    "If the texts are duplicates, remove them; if not, the model sees too little of them.",
+))  # fmt: skip
+
+
+def vector_findings(run: Run) -> Iterator[Finding]:
+    """What must be known of the vectors of a run."""
+    agent = run.provenance.agent
+    distance = None if agent is None else agent.description.get("distance")
+    for each in run.provenance.vectors:
+        yield from _odd_vectors(each)
+        yield from _lengths(each, by_length=distance in _BY_LENGTH)
+
+
+def _odd_vectors(stats: VectorStatistics) -> Iterator[Finding]:
+    odd = (
+        ("vectors-not-finite", stats.not_finite, "hold a NaN or an infinity"),
+        ("vectors-of-other-dimension", stats.wrong_dimension, f"have another dimension than {stats.dimension}"),
+        ("zero-vectors", stats.zero, "are all zeros"),
+        ("duplicate-vectors", stats.duplicates, "have the same numbers as an earlier one"),
+    )
+    for code, count, what in odd:
+        if count:
+            yield finding(code, f"{count:,} of {_vectors(stats)} {what}")
+
+
+def _lengths(stats: VectorStatistics, *, by_length: bool) -> Iterator[Finding]:
+    least = stats.norm_min_nonzero if stats.zero else stats.norm_min  # zeros have their own finding, and no scale helps them
+    if stats.norm_mean is None or stats.norm_min is None or stats.norm_max is None or least is None:
+        return
+    lengths = f"{stats.norm_min:.4g} to {stats.norm_max:.4g}, mean {stats.norm_mean:.4g}"
+    vectors = _vectors(stats)
+    are_one = vectors if not stats.zero else f"{stats.finite - stats.zero:,} of {vectors}"
+    is_one = max(abs(least - 1), abs(stats.norm_max - 1)) <= LENGTH_ONE
+    differ = stats.norm_max - least > ROUNDING * stats.norm_mean
+    if stats.normalized and not is_one:
+        yield finding("unnormalised-vectors", f"{vectors} were to have length one, and have {lengths}")
+    elif not stats.normalized and not is_one and differ and by_length:
+        yield finding("unnormalised-vectors", f"{vectors} have lengths of {lengths}, and the distance goes by length")
+    elif stats.normalized is False and is_one:
+        yield finding("normalised-already", f"{are_one} have length one though normalize is false")
+    if stats.unit_before and stats.unit_before >= stats.seen - stats.zero:
+        yield finding("double-normalised", f"{are_one} had length one already and were normalised again, which changed nothing")
+
+
+def _vectors(stats: VectorStatistics) -> str:
+    """The vectors that were checked, and of how many."""
+    sample = f"{stats.seen:,} vectors{'' if stats.arm is None else f' of {stats.arm}'}"
+    return sample if stats.looked_at is None else f"{sample} that were looked at, of {stats.count:,},"

@@ -1,52 +1,119 @@
-"""Whether judgments belong to the queries that they were joined with: by the words of gold documents, and by what runs find.
-
-Own pairs of query and judgments are held against pairs of a query and the judgments of another case. If own pairs are not
-better than the others at the level of 5 %, the join is no better than chance. Words can say that only where queries and
-documents speak alike: of queries in another language than the documents, the few words that both know are in right and wrong
-documents by chance. So gold documents of any case must hold the words of a query together more than words of different
-queries. A shift is claimed only where the judgments of neighbouring cases fit beyond doubt better than the own ones:
-neighbours are often alike, so that a shifted join may well be better than chance.
-"""
+"""Whether judgments or answers belong to the neighbouring case: rows that are shifted."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
 
-from searchmark.agents.lexical.tokens import tokens
-from searchmark.audit.gold_and_corpus.documents import document_facts, relevant_targets
-from searchmark.audit.gold_and_corpus.shifts import SHIFTS, Shift, best_shift
-from searchmark.audit.once import once
-from searchmark.audit.subject import Subject
-from searchmark.findings import Finding, finding
-from searchmark.findings.sentences import counted
-from searchmark.judging.judge import judge
-from searchmark.measures.formulas import Floats
-from searchmark.records import JudgmentTable, Run, Suite
-from searchmark.records.columns import starts_of
-from searchmark.runs.cut import cut_to
+from searchmark.agents.lexical.analyser import tokenize
+from searchmark.audit.check import Subject, check, once_per_subject
+from searchmark.audit.documents import document_facts, relevant_targets
+from searchmark.records.columns import Floats, starts_of
+from searchmark.records.finding import AGENTS, CORPUS, Finding, FindingKind, finding
+from searchmark.records.judgments import JudgmentTable
+from searchmark.records.merge import cut_run
+from searchmark.records.run import Run
+from searchmark.records.sentences import plain_count
+from searchmark.records.suite import Suite
+from searchmark.scoring.match import match_hits
+
+# Where rows fit their neighbours better than themselves: in all rows, or in a part of them from some row on.
+#
+# One row too many in a table shifts all that comes after it, and none before. Parts are one to three quarters of the cases
+# that follow each other, so that a shift that is found begins in about the first three quarters or ends in the last three.
+# With 4 shifts there are 40 windows; if own pairs were no better than those of neighbours, 4.5 standard errors in any of them
+# would come by chance about once in 1,000 suites. Own pairs of an honest suite are better, which makes it far rarer.
+
+SHIFTS = (1, -1, 2, -2)
+
+SURELY, SURELY_IN_PART = 4.0, 4.5  # standard errors by which neighbours must fit better: by chance once in 30,000, and see above
+
+FEWEST_ROWS = 20
+
+PARTS = 4
+
+
+@dataclass(frozen=True)
+class Shift:
+    """Rows that fit the other side better some rows later than in their own row."""
+
+    step: int  # how many rows later
+    first: int  # the first row
+    end: int  # the row after the last
+    gain: float  # by how much better, in standard errors
+    whole: bool  # all rows do
+
+
+def best_shift(count: int, fit: Callable[[int], Floats]) -> Shift | None:
+    """The shift that fits beyond doubt, if there is one; ``fit`` is that of every row by shift, NaN beyond the ends."""
+    gains = {step: fit(step) - fit(0) for step in SHIFTS}
+    shifts = [
+        Shift(step, *rows, _gain(gain[slice(*rows)]), rows == (0, count))
+        for step, gain in gains.items()
+        for rows in _windows(count)
+    ]
+    sure = [each for each in shifts if each.gain >= (SURELY if each.whole else SURELY_IN_PART)]
+    everywhere = [
+        each for each in sure if each.whole and all(np.nansum(part) > 0 for part in np.array_split(gains[each.step], PARTS))
+    ]
+    return max(everywhere or sure, key=lambda each: each.gain, default=None)
+
+
+def _windows(count: int) -> Iterator[tuple[int, int]]:
+    """All rows, and parts of them that are large enough."""
+    cuts = [count * part // PARTS for part in range(PARTS + 1)]
+    for first in range(PARTS):
+        for end in range(first + 1, PARTS + 1):
+            if cuts[end] - cuts[first] >= FEWEST_ROWS or (first, end) == (0, PARTS):
+                yield cuts[first], cuts[end]
+
+
+def _gain(differences: Floats) -> float:
+    """Their mean in standard errors."""
+    values = differences[~np.isnan(differences)]
+    error = float(values.std(ddof=1)) / np.sqrt(len(values)) if len(values) > 1 else 0.0
+    return float(values.mean()) / error if error > 0 else 0.0
+
+
+# Whether judgments belong to the queries that they were joined with: by the words of gold documents, and by what runs find.
+#
+# Queries with their own judgments are compared with queries with the judgments of another case. If own pairs are not better
+# than the others at the level of 5 %, the join is no better than chance. Words show that only where queries and documents use
+# the same language: otherwise the few words that both know are in right and wrong documents by chance. So gold documents of
+# any case must hold the words of a query together more than words of different queries. A shift is claimed only where the
+# judgments of neighbouring cases fit beyond doubt better than the own ones: neighbours are often alike, so that a shifted
+# join may well be better than chance.
 
 FEWEST_CASES = 20  # below, chance alone explains too much
-MOST_CASES = 600  # whose queries are held against all of their judgments: of more, the first and the last
+
+MOST_CASES = 600  # whose queries are compared with all of their judgments: of more, the first and the last
+
 MOST_JUDGED = 300  # cases that runs are judged on again and again
+
 LEVEL = 0.05
+
 DRAWS = 1999
+
 ROTATIONS = 19  # better than all of them is better than chance at 5 %
+
 DEPTH = 10
+
 FEWEST_KNOWN = 0.5  # share of queries that have a word with any gold document in common
+
 MORE_FOUND, TIMES_FOUND = 10, 2  # how much more a run must find with shifted judgments
+
 SEED = 7
 
 
 @dataclass(frozen=True, eq=False)
-class Fits:
-    """How well every query (a row) fits the judgments of every case (a column); ``rows`` are those of the suite."""
+class QueryFitMatrix:
+    """How well every query fits the judgments of every case."""
 
-    values: Floats
-    rows: tuple[int, ...] = ()
+    values: Floats  # a row per query, a column per case
+    rows: tuple[int, ...] = ()  # of the suite
 
     @property
     def own(self) -> float:
@@ -64,7 +131,7 @@ class Fits:
         return (1 + int((self.drawn >= mean - 1e-12).sum())) / (1 + DRAWS)
 
     def fit(self, shift: int) -> Floats:
-        """How well each query fits the judgments of the case so many later."""
+        """How well each query fits the judgments of the case ``shift`` later."""
         fits, count = np.full(len(self.values), np.nan), len(self.values)
         rows = np.arange(max(-shift, 0), min(count - shift, count))
         fits[rows] = self.values[rows, rows + shift]
@@ -76,13 +143,23 @@ class Fits:
         return best_shift(len(self.values), self.fit)
 
 
-@once
+@check(FindingKind(
+    "shifted-judgments", "error", "Judgments that fit the queries of neighbouring cases, and not those of their own.",
+    "Every score is about the wrong query: the ids of queries and judgments are shifted against each other.",
+    "Number queries and judgments alike (often one of both counts from 0 and the other from 1).",
+), FindingKind(
+    "judgments-at-chance", "warning", "Judgments that fit their own queries no better than those of other cases.",
+    "Ids of queries and judgments may not belong together; every score is then noise. Or queries say in other words, or in "
+    "another language, what their targets are about: that looks the same.",
+    "Read a few cases with their targets; if they do not belong together, join queries and judgments again.",
+), theme=CORPUS, after="symbols-outside-patterns")  # fmt: skip
+@once_per_subject
 def judgments_of_other_queries(subject: Subject) -> list[Finding]:
-    """What is wrong with the join, looked for once."""
-    return list(_found_wrong(subject))
+    """Whether judgments and queries were joined wrongly."""
+    return list(_join_findings(subject))
 
 
-def _found_wrong(subject: Subject) -> Iterator[Finding]:
+def _join_findings(subject: Subject) -> Iterator[Finding]:
     """What words and runs say together: where one of them shows that the join is right, it is."""
     rows = _rows(subject)
     if len(rows) < FEWEST_CASES:
@@ -95,9 +172,10 @@ def _found_wrong(subject: Subject) -> Iterator[Finding]:
     by_runs = _RunFits.of(subject) if shift is None else None
     step = by_runs.best_shift if by_runs is not None else None
     if shift is not None or step is not None:
-        moved = shift.step if shift is not None else step or 0
+        distance = shift.step if shift is not None else step or 0
         part = "" if words is None else _part(subject, words.rows, shift)
-        yield finding("shifted-judgments", f"{_sentence(part, moved)}{_example(subject, by_words, rows, moved)}")
+        sentence = f"queries{part} fit the judgments of the case that comes {step_text(distance)}, and not their own"
+        yield finding("shifted-judgments", f"{sentence}{_example(subject, by_words, rows, distance)}")
     elif by_runs is not None and by_runs.any_better:
         return
     elif words is not None and words.speak_alike:
@@ -106,14 +184,14 @@ def _found_wrong(subject: Subject) -> Iterator[Finding]:
         yield finding("judgments-at-chance", "; ".join(_reasons(None, by_runs)))
 
 
-def _example(subject: Subject, by_words: Fits | None, rows: Sequence[int], shift: int) -> str:
+def _example(subject: Subject, by_words: QueryFitMatrix | None, rows: Sequence[int], shift: int) -> str:
     """One case, its target and the one that fits its query: by words the clearest, else the first that has both."""
     gold = dict(reversed(list(relevant_targets(subject))))
     pairs = [(row, row + shift) for row in rows if row in gold and row + shift in gold]
     if by_words is not None and by_words.rows:
         at = {row: number for number, row in enumerate(by_words.rows)}
-        known = [each for each in pairs if each[0] in at and each[1] in at]
-        pairs = sorted(known, key=lambda each: -by_words.values[at[each[0]], at[each[1]]])
+        pairs_in_matrix = [each for each in pairs if each[0] in at and each[1] in at]
+        pairs = sorted(pairs_in_matrix, key=lambda each: -by_words.values[at[each[0]], at[each[1]]])
     if not pairs:
         return ""
     (row, other), table = pairs[0], subject.suite.table
@@ -121,26 +199,23 @@ def _example(subject: Subject, by_words: Fits | None, rows: Sequence[int], shift
     return f": {table.ids[row]!r}{query} has the target {gold[row]!r}, and {gold[other]!r} of {table.ids[other]!r} fits"
 
 
-def _sentence(part: str, step: int) -> str:
-    return f"queries{part} fit the judgments of the case that comes {later(step)}, and not their own"
-
-
 def _part(subject: Subject, rows: Sequence[int], shift: Shift | None) -> str:
     ids = subject.suite.table.ids
     return "" if shift is None or shift.whole else f" from case {ids[rows[shift.first]]} to {ids[rows[shift.end - 1]]}"
 
 
-def later(step: int) -> str:
+def step_text(step: int) -> str:
     """Which case is meant, in words."""
-    return f"{counted(abs(step), 'case')} {'later' if step > 0 else 'earlier'}"
+    return f"{plain_count(abs(step), 'case')} {'later' if step > 0 else 'earlier'}"
 
 
-def _reasons(by_words: Fits | None, by_runs: _RunFits | None) -> Iterator[str]:
+def _reasons(by_words: QueryFitMatrix | None, by_runs: _RunFits | None) -> Iterator[str]:
     if by_words is not None:
         p = by_words.p_of(by_words.own)
         yield f"relevant documents have no more words in common with their own query than with queries of other cases (p = {p:.2g})"
     if by_runs is not None:
-        yield f"{counted(len(by_runs.runs), 'run')}: the first {DEPTH} hits fit the judgments of other cases as well as their own"
+        runs = plain_count(len(by_runs.runs), "run")
+        yield f"{runs}: the first {DEPTH} hits fit the judgments of other cases as well as their own"
 
 
 def _rows(subject: Subject) -> list[int]:
@@ -174,13 +249,13 @@ class JoinedWords:
             usable = [*usable[: MOST_CASES // 2], *usable[-MOST_CASES // 2 :]]
         if len(usable) < FEWEST_CASES:
             return None
-        asked = [list(dict.fromkeys(tokens(queries[row] or ""))) for row in usable]
-        joined = cls(tuple(usable), asked, [words[row] for row in usable])
-        known = float((joined.fits.values.max(axis=1) > 0).mean())
-        return joined if known >= FEWEST_KNOWN else None
+        query_words = [list(dict.fromkeys(tokenize(queries[row] or ""))) for row in usable]
+        joined_words = cls(tuple(usable), query_words, [words[row] for row in usable])
+        known_share = float((joined_words.fits.values.max(axis=1) > 0).mean())
+        return joined_words if known_share >= FEWEST_KNOWN else None
 
     @cached_property
-    def fits(self) -> Fits:
+    def fits(self) -> QueryFitMatrix:
         """How much of every query is in the gold documents of every case, rare words counting more."""
         return replace(_overlaps(self.queries, self.golds), rows=self.rows)
 
@@ -194,9 +269,9 @@ class JoinedWords:
         queries = [[word for word in query if word in all_golds] for query in self.queries]
         chance, words = np.random.default_rng(SEED), np.array([word for query in queries for word in query], dtype=object)
         ends = np.cumsum([len(query) for query in queries])[:-1]
-        dealt = ([list(dict.fromkeys(part)) for part in np.split(chance.permutation(words), ends)] for _ in range(ROTATIONS))
+        shuffles = ([list(dict.fromkeys(part)) for part in np.split(chance.permutation(words), ends)] for _ in range(ROTATIONS))
         best = _best_fit(queries, self.golds)
-        return all(best > _best_fit(each, self.golds) for each in dealt)
+        return all(best > _best_fit(each, self.golds) for each in shuffles)
 
 
 def _best_fit(queries: Sequence[Sequence[str]], golds: Sequence[frozenset[str]]) -> float:
@@ -204,11 +279,11 @@ def _best_fit(queries: Sequence[Sequence[str]], golds: Sequence[frozenset[str]])
     return float(_overlaps(queries, golds).values.max(axis=1).mean())
 
 
-def _overlaps(queries: Sequence[Sequence[str]], golds: Sequence[frozenset[str]]) -> Fits:
+def _overlaps(queries: Sequence[Sequence[str]], golds: Sequence[frozenset[str]]) -> QueryFitMatrix:
     holders: dict[str, list[int]] = {}
-    wanted = {word for query in queries for word in query}
+    query_words = {word for query in queries for word in query}
     for column, gold in enumerate(golds):
-        for word in gold & wanted:
+        for word in gold & query_words:
             holders.setdefault(word, []).append(column)
     weights = {word: float(np.log(len(golds) / len(columns))) for word, columns in holders.items()}
     values = np.zeros((len(queries), len(golds)))
@@ -216,7 +291,7 @@ def _overlaps(queries: Sequence[Sequence[str]], golds: Sequence[frozenset[str]])
         total = sum(weights.get(word, 0.0) for word in query)
         for word in query if total > 0 else ():
             values[row, holders.get(word, [])] += weights.get(word, 0.0) / total
-    return Fits(values)
+    return QueryFitMatrix(values)
 
 
 @dataclass(frozen=True, eq=False)
@@ -229,7 +304,7 @@ class _RunFits:
     @classmethod
     def of(cls, subject: Subject) -> _RunFits | None:
         """None where no run finds anything, whatever the judgments."""
-        runs = tuple(cut_to(each.judged.run, DEPTH) for each in subject.scores.values())
+        runs = tuple(cut_run(each.matched.run, DEPTH) for each in subject.scores.values())
         suite = subject.expanded
         fits = cls(suite.only(set(suite.table.ids[:MOST_JUDGED])), tuple(run for run in runs if len(run.ids)))
         return fits if any(fits.own) or any(map(max, fits.others)) else None
@@ -244,12 +319,14 @@ class _RunFits:
         """What each run finds with the judgments of cases that are further away."""
         far = np.arange(max(SHIFTS) + 1, len(self.suite) - max(SHIFTS))
         offsets = np.random.default_rng(SEED).permutation(far)[:ROTATIONS].tolist()
-        suites = [replace(self.suite, judgments=rolled(self.suite.judgments, each)) for each in offsets]
-        return [[_found(suite, run) for suite in suites] for run in self.runs]
+        suites = [replace(self.suite, judgments=shift_judgments(self.suite.judgments, each)) for each in offsets]
+        return [[_count_found(suite, run) for suite in suites] for run in self.runs]
 
     def found(self, shift: int, run: Run) -> int:
-        """Relevant documents among the first hits, with the judgments of the case that comes so many later."""
-        return _found(self.suite if not shift else replace(self.suite, judgments=rolled(self.suite.judgments, shift)), run)
+        """Relevant documents among the first hits, with the judgments of the case ``shift`` later."""
+        return _count_found(
+            self.suite if not shift else replace(self.suite, judgments=shift_judgments(self.suite.judgments, shift)), run
+        )
 
     @property
     def any_better(self) -> bool:
@@ -269,19 +346,19 @@ class _RunFits:
         return [self._shift(*each) for each in zip(self.runs, self.own, self.others, strict=True)]
 
     def _shift(self, run: Run, own: int, others: Sequence[int]) -> int | None:
-        found = {shift: self.found(shift, run) for shift in SHIFTS}
-        best = max(found, key=found.__getitem__)
-        return best if found[best] >= max(TIMES_FOUND * own, own + MORE_FOUND, max(others) + 1) else None
+        counts = {shift: self.found(shift, run) for shift in SHIFTS}
+        best = max(counts, key=counts.__getitem__)
+        return best if counts[best] >= max(TIMES_FOUND * own, own + MORE_FOUND, max(others) + 1) else None
 
 
-def _found(suite: Suite, run: Run) -> int:
+def _count_found(suite: Suite, run: Run) -> int:
     """Relevant documents among the first hits of all answers."""
-    hits = judge(suite, run).hits
+    hits = match_hits(suite, run).hits
     return int(((hits.rank <= DEPTH) & (hits.grade > 0)).sum())
 
 
-def rolled(judgments: JudgmentTable, shift: int) -> JudgmentTable:
-    """The judgments of every case given to the one that comes so many before it; the rest of what they say is left out."""
+def shift_judgments(judgments: JudgmentTable, shift: int) -> JudgmentTable:
+    """The judgments, each given to the case ``shift`` before its own; only targets, grades and kinds of match are kept."""
     sizes = np.roll(np.diff(judgments.starts), -shift)
     order = np.argsort(np.roll(np.arange(len(sizes)), shift)[judgments.case], kind="stable")
     targets = list(judgments.targets)
@@ -289,3 +366,89 @@ def rolled(judgments: JudgmentTable, shift: int) -> JudgmentTable:
     return JudgmentTable(
         starts_of(sizes.tolist(), len(sizes)), [targets[row] for row in order.tolist()], judgments.grades[order], match
     )
+
+
+# Runs whose answers belong to the cases before or after them, while the judgments belong to their queries.
+
+CERTAINLY = 6.0  # standard errors from which on a run need not find twice as much: neighbours may share most of their targets
+
+
+@check(
+    FindingKind(
+        "shifted-run", "error", "A run whose answers fit the judgments of neighbouring cases, and not those of their own.",
+        "Answers were written beside the wrong cases: its score says nothing of the agent.",
+        "Join answers with cases by their ids, not by their position, and score the run again.",
+    ),
+    "shifted-judgments",
+    theme=AGENTS,
+)  # fmt: skip
+def shifted_runs(subject: Subject) -> Iterator[Finding]:
+    """Runs that find far more with the judgments of a neighbouring case; if others do as well, the judgments are shifted."""
+    suite = _ends_of_suite(subject.expanded)
+    if len(suite) < FEWEST_CASES or not subject.scores:
+        return
+    fits = {name: _FoundByShift(suite, cut_run(scores.matched.run, DEPTH)) for name, scores in subject.scores.items()}
+    shifts = {name: shift for name, fit in fits.items() if (shift := fit.shift) is not None}
+    if not shifts or any(each.code == "shifted-judgments" for each in judgments_of_other_queries(subject)):
+        return
+    for name, shift in shifts.items():
+        others = [fit for other, fit in fits.items() if other != name]
+        if sum(fit.gained(shift) for fit in others) > 0:
+            yield finding(
+                "shifted-judgments",
+                f"{_shifted_run_sentence(suite, name, shift, fits[name])}; the other runs find more that way too",
+            )
+            return
+        cases = suite.table.ids[shift.first : shift.end]
+        yield finding("shifted-run", _shifted_run_sentence(suite, name, shift, fits[name]), cases)
+
+
+def _shifted_run_sentence(suite: Suite, name: str, shift: Shift, fit: _FoundByShift) -> str:
+    ids = suite.table.ids
+    part = "answers" if shift.whole else f"answers from case {ids[shift.first]} to {ids[shift.end - 1]}"
+    counts = (
+        f"{fit.sum(shift, shift.step)} relevant documents are among the first {DEPTH} hits that way, otherwise {fit.sum(shift, 0)}"
+    )
+    return f"{name}: {part} fit the judgments of the case that comes {step_text(shift.step)}: {counts}"
+
+
+def _ends_of_suite(suite: Suite) -> Suite:
+    """The first and the last cases, where there are very many."""
+    ids, half = suite.table.ids, MOST_CASES // 2
+    return suite if len(suite) <= MOST_CASES else suite.only({*ids[:half], *ids[-half:]})
+
+
+class _FoundByShift:
+    """Relevant documents among the first hits of each case, with the judgments of the case ``step`` later."""
+
+    def __init__(self, suite: Suite, run: Run) -> None:
+        self._suite, self._run = suite, run
+        self._counts: dict[int, Floats] = {}
+
+    def __call__(self, step: int) -> Floats:
+        if step not in self._counts:
+            self._counts[step] = self._found(step)
+        return self._counts[step]
+
+    @property
+    def shift(self) -> Shift | None:
+        """The one by which this run finds far more."""
+        shift = best_shift(len(self._suite), self)
+        if shift is None or self.gained(shift) < MORE_FOUND:
+            return None
+        twice = self.sum(shift, shift.step) >= TIMES_FOUND * self.sum(shift, 0)
+        return shift if twice or shift.gain >= CERTAINLY else None
+
+    def sum(self, rows: Shift, step: int) -> int:
+        return int(np.nansum(self(step)[rows.first : rows.end]))
+
+    def gained(self, shift: Shift) -> int:
+        return self.sum(shift, shift.step) - self.sum(shift, 0)
+
+    def _found(self, step: int) -> Floats:
+        suite = replace(self._suite, judgments=shift_judgments(self._suite.judgments, step)) if step else self._suite
+        hits = match_hits(suite, self._run).hits
+        relevant = (hits.rank <= DEPTH) & (hits.grade > 0)
+        counts = np.bincount(hits.case[relevant], minlength=len(suite)).astype(np.float64)
+        counts[len(counts) - step if step > 0 else 0 : None if step > 0 else -step] = np.nan
+        return counts

@@ -1,6 +1,8 @@
-"""The command line: one short module per verb, loaded when it is called.
+"""The command line: one module per verb, loaded when it is called.
 
-Private: what is meant for others is a name of `searchmark`.
+Internal: the names for others are those of `searchmark`.
 """
+
+from __future__ import annotations
 
 COMPLETION = "_SEARCHMARK_COMPLETE"  # set by a shell that completes a command; click makes the name from that of the program

@@ -1,22 +1,167 @@
-"""The text of a first config: every section with a comment that says what it decides."""
+"""The texts of a first config and CI workflow, and the numbers that they begin with."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+import math
+import os
+import shlex
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
+from pathlib import Path, PurePath
+from typing import TYPE_CHECKING, Any
 
-from searchmark.starting.first_agents import FirstAgents
-from searchmark.starting.first_numbers import FirstNumbers
-from searchmark.starting.project import RESULTS
+from searchmark.agents.registry import check_spec
+from searchmark.cli.init_project import RESULTS
+from searchmark.config.agents import (
+    AgentSpec,
+    CommandSource,
+    EntryPointSource,
+    HttpSource,
+    McpSource,
+    PythonSource,
+    parse_named_source,
+)
+from searchmark.config.run import RunSettings
+from searchmark.config.sections import DatasetSettings
+from searchmark.errors import SearchmarkError
+from searchmark.experiments.evaluation import score_runs
+from searchmark.experiments.experiment import Experiment
+from searchmark.formats.corpora.case_locations import SearchScope
+from searchmark.git.mining.mine import MiningFacts, OnProgress
+from searchmark.judgments.gold_sets import generate_gold_set
+from searchmark.records.sentences import count_of
+from searchmark.records.suite import Suite
+
+if TYPE_CHECKING:
+    from searchmark.running.result import RunResult
+
+
+# The agents of a first config: the one that the user names, and one of ours to compare it with.
+
+_OUTSIDE = (CommandSource, HttpSource, McpSource)
+
+_ENDS_WITH_1 = ("rg", "grep", "egrep", "fgrep", "ag", "ack")  # where a search that finds nothing ends so, and fails at nothing
+
+UNNAMED = "my-search"
+
+
+@dataclass(frozen=True)
+class FirstAgents:
+    """``measured`` is the one that the gate is about, ``reference`` what it is compared with; None where nothing could be."""
+
+    measured: AgentSpec
+    reference: str | None
+
+    @property
+    def needs_naming(self) -> bool:
+        """Whether its options may not be taken from a config that was only found."""
+        return isinstance(self.measured.source, _OUTSIDE)
+
+    @property
+    def code(self) -> str | None:
+        """What the command line has to name as well, as a shell takes it, since no config may: NAME=module:Class."""
+        source = self.measured.source
+        return shlex.quote(f"{self.measured.name}={source.text}") if isinstance(source, PythonSource) else None
+
+    def entries(self) -> Iterator[str]:
+        """The entries of the section ``agents``, the reference first."""
+        if self.reference is not None:
+            yield self.reference
+        yield _entry(self.measured)
+
+
+def first_agents(text: str, *, searches_files: bool) -> FirstAgents:
+    """The agent that a text names, which is looked up and not started."""
+    name, source = parse_named_source(text)
+    if isinstance(source, _OUTSIDE):
+        spec = AgentSpec(name or UNNAMED, type(source)(source.kind), _options(source))
+    elif isinstance(source, PythonSource):
+        spec = AgentSpec(name or source.attribute, source)
+    else:
+        spec = AgentSpec(name or source.text, source)
+    check_spec(spec)
+    other = "fts5" if source.text == "bm25" else "bm25"
+    return FirstAgents(spec, other if searches_files and other != spec.name else None)
+
+
+def searches_elsewhere(text: str) -> bool:
+    """Whether an agent may have documents of its own, so that a project need not have any."""
+    return isinstance(parse_named_source(text)[1], (*_OUTSIDE, PythonSource, EntryPointSource))
+
+
+def _options(source: CommandSource | HttpSource | McpSource) -> Mapping[str, Any]:
+    options = dict(source.options)
+    words = options.get("argv") or [""]
+    greps = PurePath(words[0]).name in _ENDS_WITH_1 or (PurePath(words[0]).name == "git" and "grep" in words)
+    return options | ({"nothing": [1]} if isinstance(source, CommandSource) and greps else {})
+
+
+def _entry(spec: AgentSpec) -> str:
+    if spec.source.text == spec.name and not spec.config:
+        return spec.name
+    parts = {"name": spec.name, "source": spec.source.text} | ({"config": dict(spec.config)} if spec.config else {})
+    return json.dumps(parts, ensure_ascii=False)
+
+
+# What the agent of a first config scores, so that its gate begins with a number that was measured.
+
+MOST_CASES = 500  # a suite that is larger is measured by evaluate, which shows how long it takes
+
+Run = Callable[[Experiment], "RunResult"]
+
+
+@dataclass(frozen=True)
+class FirstNumbers:
+    """The mean of one measure, and its interval where there are cases enough for one."""
+
+    agent: str
+    measure: str
+    mean: float
+    low: float | None
+    high: float | None
+    cases: int
+
+    @property
+    def threshold(self) -> float | None:
+        """The lower end of the interval, or else the mean, rounded down; None where that would be 0, which nothing is below."""
+        threshold = math.floor((self.mean if self.low is None else self.low) * 100) / 100
+        return threshold if threshold > 0 else None
+
+    @property
+    def sentence(self) -> str:
+        """What was measured."""
+        interval = "" if self.low is None or self.high is None else f" (95 % interval {self.low:.4f} to {self.high:.4f})"
+        return f"{self.agent} has {self.measure} {self.mean:.4f}{interval} on {count_of(self.cases, 'case')}"
+
+
+def first_numbers(suite: Suite, spec: AgentSpec, where: SearchScope, measure: str, run: Run) -> FirstNumbers | str:
+    """What the agent scores; or why that is not known, in a sentence without its end."""
+    if len(suite) > MOST_CASES:
+        return f"the suite has {len(suite)} cases, more than the {MOST_CASES} that init measures"
+    try:
+        run_result = run(Experiment(suite, (spec,), where, options=RunSettings(num_runs=1)))
+        (scores,) = score_runs(run_result.suite, run_result.runs, [measure], corpus=run_result.survey)
+    except SearchmarkError as error:
+        return str(error)
+    from searchmark.scoring.scores import distrust_reasons
+
+    doubt = next(iter(distrust_reasons(scores)), None)
+    (name, summary), *_ = scores.summaries().items()
+    if doubt is not None or summary.mean is None:
+        return "not a single case has a value" if doubt is None else doubt.message
+    return FirstNumbers(spec.name, name, summary.mean, summary.low, summary.high, summary.cases)
+
+
+# The text of a first config: every section with a comment that says what it decides.
 
 CONFIG = "searchmark.yaml"
 
 
 @dataclass(frozen=True)
 class FirstConfig:
-    """All that a first config says. ``numbers`` are what was measured, or why nothing was."""
+    """All that a first config says."""
 
     suite: str
     topics: str | None
@@ -24,9 +169,9 @@ class FirstConfig:
     mined: bool
     measures: tuple[str, ...]
     agents: FirstAgents
-    numbers: FirstNumbers | str
+    numbers: FirstNumbers | str  # what was measured, or why nothing was
     written: date
-    reads_elsewhere: bool = False
+    reads_elsewhere: bool = False  # a path leads out of the project
 
     @property
     def needs_naming(self) -> bool:
@@ -37,10 +182,10 @@ class FirstConfig:
     def commands(self) -> tuple[tuple[str, str], ...]:
         """What to type next, each with what it does."""
         name, config, code = self.agents.measured.name, self._named, self.agents.code
-        evaluated = f"searchmark evaluate{config}" + ("" if code is None else f" --agent {code}")
-        compared = f"searchmark compare{config}" + ("" if code is None else f" --agents {self.agents.reference} {code}")
-        pairs = [(evaluated, f"runs {name} on the suite and checks the gate")]
-        pairs += [(compared, f"holds {name} against {self.agents.reference}")] if self.agents.reference is not None else []
+        evaluate_command = f"searchmark evaluate{config}" + ("" if code is None else f" --agent {code}")
+        compare_command = f"searchmark compare{config}" + ("" if code is None else f" --agents {self.agents.reference} {code}")
+        pairs = [(evaluate_command, f"runs {name} on the suite and checks the gate")]
+        pairs += [(compare_command, f"holds {name} against {self.agents.reference}")] if self.agents.reference is not None else []
         return (*pairs, (f"searchmark audit{config}", "says whether scores on this suite can mean anything"))
 
     @property
@@ -110,8 +255,6 @@ def _corpus(config: FirstConfig) -> Sequence[str]:
 
 
 def _dataset() -> Sequence[str]:
-    from searchmark.starting.mined import MINED, OPTIONS, SUITE
-
     return [
         "dataset:",
         f"  # How the suite was mined. To mine it again, with newer commits: searchmark generate -o {SUITE}",
@@ -148,18 +291,18 @@ def _gates(config: FirstConfig) -> Sequence[str]:
             "  # So the gate fails only where nothing right is found at all. Put a number here that evaluate has shown.",
             f"  rules: [{{measure: {_quoted(leading)}, above: 0}}]",
         ]
-    measured = f"  # Measured on {config.written}: {numbers.sentence}."
+    comment = f"  # Measured on {config.written}: {numbers.sentence}."
     if numbers.mean <= 0:
         return [
             "gates:",
-            measured,
+            comment,
             "  # No rule would be met. Look at the cases first: searchmark cases, searchmark audit.",
             "  rules: []",
         ]
     if numbers.threshold is None:
         return [
             "gates:",
-            measured,
+            comment,
             "  # Too little for a threshold, so the gate fails only where nothing right is found.",
             f"  rules: [{{measure: {_quoted(leading)}, above: 0}}]",
         ]
@@ -170,7 +313,7 @@ def _gates(config: FirstConfig) -> Sequence[str]:
     )
     return [
         "gates:",
-        measured,
+        comment,
         f"  # The threshold is {end}.",
         "  # A loss that stays above it is not seen. To see smaller ones, keep a baseline: searchmark docs baselines.",
         f"  thresholds: {{{_quoted(leading)}: {numbers.threshold}}}",
@@ -186,3 +329,86 @@ def _quoted(text: str) -> str:
         if needs_none and text.lower() not in ("true", "false", "null", "yes", "no", "on", "off", "y", "n")
         else json.dumps(text, ensure_ascii=False)
     )
+
+
+# A first suite from the history of the project, of a bounded number of cases.
+
+SUITE = "search-quality/gold_set.json"
+
+ENOUGH = 10  # cases: with fewer there would be no interval
+
+OPTIONS = DatasetSettings(max_cases=60, sample="spread")
+
+MINED = ("max_cases", "sample")  # what is not as it is by default
+
+
+def mine_project(folder: Path, output: Path, on_progress: OnProgress | None) -> MiningFacts:
+    """Mine the repository in a folder, which is the working directory: the gold set names it by that, and clones find theirs."""
+    repository = "." if folder.samefile(Path.cwd()) else str(folder)
+    (facts,) = generate_gold_set([repository], output, OPTIONS, jobs=os.cpu_count() or 1, on_progress=on_progress)
+    return facts
+
+
+# The text of a CI workflow, every step with the reason why it is there.
+
+WORKFLOW = ".github/workflows/search-quality.yml"
+
+
+# By commit, as docs/ci.md has them: a tag can be moved to other code.
+CHECKOUT = "actions/checkout@3d3c42e5aac5ba805825da76410c181273ba90b1 # v7.0.1"
+
+SETUP_PYTHON = "actions/setup-python@5fda3b95a4ea91299a34e894583c3862153e4b97 # v7.0.0"
+
+UPLOAD = "actions/upload-artifact@bbbca2ddaa5d8feaa63e36b76fdaad77386f024f # v7.0.0"
+
+
+def workflow_text(config: FirstConfig) -> str:
+    """The file for GitHub Actions."""
+    evaluate = config.commands[0][0]
+    depth = (
+        "the whole history: every case is searched in the files before its commit"
+        if config.mined
+        else "the whole history: cases and baselines may name commits"
+    )
+    own = (
+        "      # What your own search needs belongs here as well: it runs on this machine.\n"
+        if config.agents.needs_naming or config.agents.code
+        else ""
+    )
+    return f"""\
+# Fails a pull request that makes search worse; written by 'searchmark init', and yours to change.
+name: Search quality
+
+on: [pull_request]
+
+# It reads the code and nothing else, so that a pull request cannot use it to write.
+permissions:
+  contents: read
+
+jobs:
+  search:
+    runs-on: ubuntu-latest
+    steps:
+      # The files of the pull request. fetch-depth: 0 is {depth}.
+      # No credentials are left for the steps below, which run what the pull request brings.
+      - uses: {CHECKOUT}
+        with:
+          fetch-depth: 0
+          persist-credentials: false
+      # A known Python, so that builds of today and of next year measure alike.
+      - uses: {SETUP_PYTHON}
+        with:
+          python-version: "3.12"
+      # Name a version (searchmark==X.Y.Z), and a new release changes no number before you have looked at it.
+{own}      - run: python -m pip install searchmark
+      # Runs the agent on the suite and checks the gate of {CONFIG}: exit code 1, a red build, means that search got worse,
+      # 2 that the result cannot be trusted. --github puts the report on the page of the build. The saved run can become a baseline.
+      - run: |
+          {evaluate} --github --save-run {RESULTS}/run.jsonl
+      # Reports and answers are kept also where the gate failed: they show which cases got worse.
+      - uses: {UPLOAD}
+        if: always()
+        with:
+          name: search-quality
+          path: {RESULTS}/
+"""

@@ -9,16 +9,17 @@ import os
 import signal
 import sys
 import threading
+import warnings
 from _thread import interrupt_main
-from collections.abc import Sequence
-from contextlib import suppress
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
 from importlib import import_module
-from typing import Any
+from typing import Any, TextIO
 
 import click
 
 from searchmark.cli import COMPLETION
-from searchmark.cli._verbosity import forget, verbosity_options, with_verbosity
+from searchmark.cli.terminal import forget, verbosity_options, with_verbosity
 from searchmark.errors import (
     EXIT_BISECT_SKIP,
     EXIT_GATE_FAILED,
@@ -26,6 +27,7 @@ from searchmark.errors import (
     EXIT_INTERRUPTED,
     EXIT_OK,
     EXIT_USAGE,
+    PluginWarning,
     SearchmarkError,
     os_error_sentence,
 )
@@ -56,9 +58,13 @@ VERBS = {
     "completion": "Print a script that completes commands in a shell.",
     "doctor": "Say what is ready to use and what is missing.",
 }
+
 ASKING = ("evaluate", "compare", "sweep")  # the verbs that run agents
+
 BISECTING = ("evaluate", "gate")  # the verbs with --bisect
+
 LONGEST_SENTENCE = 2000
+
 
 # Where the process ends anyway, looking for cycles among all that is left takes a tenth of the time of an evaluation.
 atexit.register(gc.freeze)
@@ -73,19 +79,19 @@ class LazyGroup(click.Group):
         return list(VERBS)
 
     def invoke(self, ctx: click.Context) -> Any:
-        from searchmark.files.notes import notes_told_by
+        from searchmark.io.text import redirect_notes
 
-        with notes_told_by(_note):
+        with redirect_notes(_note), _plugin_warnings_as_sentences():
             return super().invoke(ctx)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002  # as above
-        from searchmark.cli._user_paths import with_user_paths
+        from searchmark.cli.options import with_no_exec, with_user_paths
 
         verb = ALIASES.get(cmd_name, cmd_name)
         if verb not in VERBS:
             return None
         command: click.Command = import_module(f"searchmark.cli.verbs.{verb}").command
-        return with_verbosity(with_user_paths(command))
+        return with_verbosity(with_user_paths(with_no_exec(command)))
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002  # as above
         with formatter.section("Commands"):
@@ -94,9 +100,9 @@ class LazyGroup(click.Group):
 
 def _print_version(ctx: click.Context, _: click.Parameter, wanted: bool) -> None:
     if wanted:
-        import searchmark
+        from importlib.metadata import version
 
-        click.echo(f"searchmark {searchmark.__version__}")
+        click.echo(f"searchmark {version('searchmark')}")
         ctx.exit()
 
 
@@ -119,7 +125,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         try:
             _end_like_ctrl_c()
             if arguments is None:
-                _hear_every_ctrl_c()
+                _handle_every_ctrl_c()
             if arguments is None and (verb := _verb(sys.argv[1:])) in ASKING:
                 from searchmark.running.worker.process_tree import hide_arguments
 
@@ -144,7 +150,7 @@ def _interrupted(*, last_words: bool) -> int:
 def _run(arguments: Sequence[str] | None) -> int:
     """Run a verb. Whatever an interrupt was turned into on its way, by an import that it broke for one, is an interrupt again."""
     if COMPLETION in os.environ:
-        from searchmark.cli._completion import register
+        from searchmark.cli.verbs.completion import register
 
         register()
     try:
@@ -159,9 +165,34 @@ def _run(arguments: Sequence[str] | None) -> int:
 
 
 def _note(sentence: str) -> None:
-    from searchmark.cli._output import tell
+    from searchmark.cli.output import tell
 
     tell(f"searchmark: note: {sentence}", LONGEST_SENTENCE)
+
+
+@contextmanager
+def _plugin_warnings_as_sentences() -> Iterator[None]:
+    """What is said of a plug-in that is not used names no file of ours."""
+    otherwise = warnings.showwarning
+
+    def show(
+        message: Warning | str,
+        category: type[Warning],
+        filename: str,
+        lineno: int,
+        file: TextIO | None = None,
+        line: str | None = None,
+    ) -> None:
+        from searchmark.cli.output import tell
+
+        if issubclass(category, PluginWarning):
+            tell(f"searchmark: {message}", LONGEST_SENTENCE)
+        else:
+            otherwise(message, category, filename, lineno, file, line)
+
+    with warnings.catch_warnings():
+        warnings.showwarning = show
+        yield
 
 
 def _follows_interrupt(error: BaseException | None) -> bool:
@@ -172,20 +203,20 @@ def _follows_interrupt(error: BaseException | None) -> bool:
 
 def _exit_code(arguments: Sequence[str] | None) -> int:
     code = _plain_exit_code(arguments)
-    given = sys.argv[1:] if arguments is None else arguments
-    if _is_bisecting(given) and (code not in (EXIT_OK, EXIT_GATE_FAILED, EXIT_INTERRUPTED) or {"-h", "--help"} & {*given}):
+    words = sys.argv[1:] if arguments is None else arguments
+    if _is_bisecting(words) and (code not in (EXIT_OK, EXIT_GATE_FAILED, EXIT_INTERRUPTED) or {"-h", "--help"} & {*words}):
         return EXIT_BISECT_SKIP
     return code
 
 
-def _verb(given: Sequence[str]) -> str | None:
+def _verb(words: Sequence[str]) -> str | None:
     """The verb, which -q and -v may come before."""
-    return next((each for each in given if not each.startswith("-")), None)
+    return next((each for each in words if not each.startswith("-")), None)
 
 
-def _is_bisecting(given: Sequence[str]) -> bool:
+def _is_bisecting(words: Sequence[str]) -> bool:
     """Whether 'git bisect run' waits for the answer; to a wrong use of the option too, since it takes most codes for bad."""
-    return _verb(given) in BISECTING and any(each.partition("=")[0] == "--bisect" for each in given)
+    return _verb(words) in BISECTING and any(each.partition("=")[0] == "--bisect" for each in words)
 
 
 def _plain_exit_code(arguments: Sequence[str] | None) -> int:
@@ -217,34 +248,34 @@ def _end_like_ctrl_c() -> None:
         signal.signal(signal.SIGTERM, interrupt)
 
 
-def _hear_every_ctrl_c() -> None:
+def _handle_every_ctrl_c() -> None:
     """One that meets code which cannot raise it comes again a moment later; Python would print a traceback, and go on."""
     otherwise = sys.unraisablehook
 
-    def heard(met: Any) -> None:
-        if met.exc_type is KeyboardInterrupt:
+    def report(unraisable: Any) -> None:
+        if unraisable.exc_type is KeyboardInterrupt:
             again = threading.Timer(0.05, interrupt_main)  # not in here, where it could not be raised either
             again.daemon = True
             again.start()
         else:
-            otherwise(met)
+            otherwise(unraisable)
 
-    sys.unraisablehook = heard
+    sys.unraisablehook = report
 
 
 def _show_usage(error: click.ClickException) -> int:
     """What click has to say, which quotes the command line."""
-    from searchmark.cli._output import tell
+    from searchmark.cli.output import tell
 
-    said = io.StringIO()
-    error.show(said)
-    for line in said.getvalue().splitlines():
+    message = io.StringIO()
+    error.show(message)
+    for line in message.getvalue().splitlines():
         tell(line)
     return EXIT_USAGE
 
 
 def _say(sentence: str, code: int) -> int:
-    from searchmark.cli._output import tell
+    from searchmark.cli.output import tell
 
     tell(f"searchmark: {sentence}", LONGEST_SENTENCE)
     return code

@@ -1,12 +1,34 @@
-"""How much is said beside what was asked for: ``-q`` and ``-v``, before a verb or after it."""
+"""Colour and verbosity. Light, since `--help` loads it."""
 
 from __future__ import annotations
 
+import os
+from collections.abc import Mapping
 from enum import IntEnum
+from typing import IO
 
 import click
 
 from searchmark.errors import UsageError
+
+# Whether a stream is shown to people: in colour, and with lines that change while they are looked at.
+
+DUMB = ("dumb", "unknown")  # values of TERM for terminals that understand no codes
+
+
+def in_colour(stream: IO[str] | None, environment: Mapping[str, str] = os.environ) -> bool:
+    """Whether colours belong there: on a terminal that has them, unless NO_COLOR or FORCE_COLOR is set to anything."""
+    if stream is None or environment.get("NO_COLOR"):
+        return False
+    return bool(environment.get("FORCE_COLOR")) or is_live(stream, environment)
+
+
+def is_live(stream: IO[str] | None, environment: Mapping[str, str] = os.environ) -> bool:
+    """Whether a terminal shows it that can change what it has shown."""
+    return stream is not None and stream.isatty() and environment.get("TERM", "").lower() not in DUMB
+
+
+# How much is said beside what was asked for: ``-q`` and ``-v``, before a verb or after it.
 
 
 class Verbosity(IntEnum):
@@ -18,18 +40,20 @@ class Verbosity(IntEnum):
 
 
 _NAMES = {"quiet": Verbosity.QUIET, "verbose": Verbosity.VERBOSE}
+
+
 # One for the process, as stderr is: files are read in threads, which know no context of click.
-_chosen: dict[str, Verbosity] = {}
+_verbosity: dict[str, Verbosity] = {}
 
 
 def forget() -> None:
     """What one command was told is not told to the next."""
-    _chosen.clear()
+    _verbosity.clear()
 
 
 def verbosity() -> Verbosity:
     """What was asked for."""
-    return next(iter(_chosen.values()), Verbosity.NORMAL)
+    return next(iter(_verbosity.values()), Verbosity.NORMAL)
 
 
 def with_verbosity(command: click.Command) -> click.Command:
@@ -50,15 +74,15 @@ def verbosity_options() -> list[click.Parameter]:
     ]
 
 
-def _option(short: str, name: str, described: str) -> click.Parameter:
-    return click.Option([short, name], is_flag=True, expose_value=False, callback=_remember, help=described)
+def _option(short: str, name: str, help_text: str) -> click.Parameter:
+    return click.Option([short, name], is_flag=True, expose_value=False, callback=_set_verbosity, help=help_text)
 
 
-def _remember(_: click.Context, parameter: click.Parameter, wanted: bool) -> None:
-    if not wanted or parameter.name in _chosen:
+def _set_verbosity(_: click.Context, parameter: click.Parameter, wanted: bool) -> None:
+    if not wanted or parameter.name in _verbosity:
         return
-    _chosen[str(parameter.name)] = _NAMES[str(parameter.name)]
-    if len(_chosen) > 1:
+    _verbosity[str(parameter.name)] = _NAMES[str(parameter.name)]
+    if len(_verbosity) > 1:
         raise UsageError("--verbose wants more to be said and --quiet less; give one of them")
     if verbosity() is Verbosity.VERBOSE:
         _say_versions()
@@ -66,7 +90,6 @@ def _remember(_: click.Context, parameter: click.Parameter, wanted: bool) -> Non
 
 def _say_versions() -> None:
     import platform
+    from importlib.metadata import version
 
-    import searchmark
-
-    click.echo(f"searchmark {searchmark.__version__}, Python {platform.python_version()}, {platform.system()}", err=True)
+    click.echo(f"searchmark {version('searchmark')}, Python {platform.python_version()}, {platform.system()}", err=True)

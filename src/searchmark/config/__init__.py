@@ -1,10 +1,4 @@
-"""The config file: plain data, checked field by field, no objects.
+"""Every setting of Searchmark: options, the sections of the config file, and how that file is found and read.
 
-Private: what is meant for others is a name of `searchmark`.
+Internal: the names for others are those of `searchmark`.
 """
-
-from searchmark.config.builtin import with_builtin
-from searchmark.config.loading import load_config
-from searchmark.config.sections import Config, DatasetConfig, OutputConfig, RewriterConfig
-
-__all__ = ["Config", "DatasetConfig", "OutputConfig", "RewriterConfig", "load_config", "with_builtin"]

@@ -1,73 +1,297 @@
-"""The protocol of an agent: two methods to write, and more to override where they help.
+"""The texts and records that name an agent: `bm25`, `module:Class`, `command: ...`, and AgentSpec with its options.
 
-An agent that was not written for us is adapted by the signature of its methods when it is loaded, so nothing here
-asks an agent what it can do: whatever it leaves out is a method that does nothing.
+Reading one imports nothing and looks nothing up.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+import re
+import shlex
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar, NoReturn
 
-from searchmark.agents.chunk_ids import chunk_rule
-from searchmark.agents.source import AgentSource, BuiltIn, Command, Http, InProcess, Mcp, parse_source
+from searchmark.config.permissions import NestedSettings, OptionsMark, Sensitive
+from searchmark.config.strict import short_repr
 from searchmark.errors import UsageError
-from searchmark.options.sensitive import Described, Nested, Sensitive
-from searchmark.options.short_repr import short_repr
+from searchmark.io.plugins import load_code
 
-if TYPE_CHECKING:
-    from searchmark.corpora.corpus import Changes, Corpus
-    from searchmark.records import VectorStatistics
+_CHUNK_PLACEHOLDER = re.compile(r"\{([A-Za-z_][A-Za-z0-9_]*)\}")
 
-_KEYS = ("name", "source", "class", "config", "network", "env", "chunk_of", "modes")
+
+def check_chunk_rule(text: str) -> tuple[Sequence[str], Sequence[str]]:
+    """The texts of a rule and the placeholders between them; refused is what could not tell a file from the rest."""
+    pieces = _CHUNK_PLACEHOLDER.split(text)
+    texts, names = pieces[::2], pieces[1::2]
+    wrong = _rule_problem(texts, names)
+    if wrong:
+        raise UsageError(f"chunk_of must be such as '{{file}}#chunk-{{n}}', and {text!r} {wrong}")
+    return texts, names
+
+
+def _rule_problem(texts: Sequence[str], names: Sequence[str]) -> str | None:
+    checks: Sequence[tuple[Callable[[], bool], str]] = (
+        (lambda: "file" not in names, "has no {file}, which is the part of an id that names the file"),
+        (lambda: len(set(names)) < len(names), "has a placeholder twice"),
+        (lambda: "last" in names and "first" not in names, "has {last} without {first}"),
+        (lambda: any("{" in each or "}" in each for each in texts), "has braces that are not placeholders"),
+        (lambda: not all(texts[1:-1]), "has two placeholders with nothing between them"),
+        (lambda: not "".join(texts) and len(names) == 1, "says nothing but {file}"),
+    )
+    return next((sentence for fails, sentence in checks if fails()), None)
+
+
+# Where an agent comes from, read once from its text; nothing else looks into that text.
+#
+#     NAME                          a built-in agent or an alias of one; any other name is the entry point of a plug-in
+#     module:Class  file.py:Class   Python code: a class, or a function (query, k)
+#     command:rg -l {query}         a program; `command` alone where the config says which
+#     http://…  https://…           a service; `http` alone likewise
+#     mcp:… (argv or address)       an MCP server; `mcp` alone likewise
+#
+# Reading a text imports nothing and looks nothing up: whether there is such an agent is the registry's question.
 
 
 @dataclass(frozen=True)
-class Usage:
-    """What an answer took beside time, as far as the agent knows.
+class BuiltInAgent:
+    """An agent that comes with Searchmark. Its class, imported when needed, says what it does, takes and lacks."""
 
-    ``tokens`` of the answer, counted by ``tokens_by`` (the name of a tokenizer, or who states it). ``retries``: further attempts
-    after a failed one. ``waited_ms``: of the time of the search, what was spent waiting between attempts and for a rate limit.
-    ``start_ms``: of that time, what starting a process takes. ``ann_recall``: the share of the true nearest ``ann_k`` vectors that
-    an approximate index has found, all that are as near as the last of them being as good; ``ann_overlap``: the same by number,
-    as if there were no ties.
-    """
-
-    tokens: int | None = None
-    tokens_by: str | None = None
-    retries: int | None = None
-    waited_ms: float | None = None
-    start_ms: float | None = None
-    ann_k: int | None = None
-    ann_recall: float | None = None
-    ann_overlap: float | None = None
+    name: str
+    code: str
+    aliases: tuple[str, ...] = ()
+    combines: bool = False  # asks others, which its config names
+    is_control: bool = False  # cannot know the answer, and shows what a score is worth
+    reads_history: bool = False  # of the repository that it searches
+    has_table: bool = False  # searches what is already in a database
 
 
-NO_USAGE = Usage()
+BUILT_IN = {
+    each.name: each
+    for each in (
+        BuiltInAgent("bm25", "searchmark.agents.lexical.bm25:Bm25Agent"),
+        BuiltInAgent("fts5", "searchmark.agents.lexical.fts5:Fts5Agent"),
+        BuiltInAgent("fts5+vector", "searchmark.agents.hybrid:Fts5VectorAgent", combines=True),
+        BuiltInAgent("fts5+vector+reranker", "searchmark.agents.rerank:Fts5VectorRerankerAgent", combines=True),
+        BuiltInAgent(
+            "hybrid",
+            "searchmark.agents.hybrid:HybridAgent",
+            aliases=("HybridAgent", "HybridSearchAgent", "hybrid_search"),
+            combines=True,
+        ),
+        BuiltInAgent("in-memory", "searchmark.agents.controls:InMemoryAgent"),
+        BuiltInAgent("keyword", "searchmark.agents.lexical.ripgrep:KeywordAgent", aliases=("KeywordSearchAgent", "keyword_search")),
+        BuiltInAgent("path-match", "searchmark.agents.controls:PathMatchAgent", is_control=True),
+        BuiltInAgent("popular", "searchmark.agents.controls:PopularAgent", is_control=True, reads_history=True),
+        BuiltInAgent("random", "searchmark.agents.controls:RandomAgent", is_control=True),
+        BuiltInAgent("rerank", "searchmark.agents.rerank:RerankAgent", aliases=("reranker",), combines=True),
+        BuiltInAgent(
+            "semantic",
+            "searchmark.agents.vectors.semantic:SemanticAgent",
+            aliases=("SemanticSearchAgent", "semantic_search", "vector"),
+        ),
+        BuiltInAgent("vector-table", "searchmark.agents.vectors.table:VectorTableAgent", has_table=True),
+    )
+}
+
+AGENT_ALIASES = {alias: agent.name for agent in BUILT_IN.values() for alias in agent.aliases}
+
+_IN_PROCESS = "in-process"
 
 
 @dataclass(frozen=True)
-class RetrievalResult:
-    """What an agent found, best first.
+class BuiltInSource:
+    """An agent that comes with Searchmark, by the name that we have for it."""
 
-    ``files`` holds paths or ids, or hits in any other form that is read (docs/running.md, "Answers"). The rest is optional: a
-    score per file, a range of lines per file (first and last, from 1; None for a whole file), what the query has cost in whatever
-    the agent is paid in, what else it took, what was left out of it, by kind, and ``index_ms``: of the time of the search, what
-    was spent in the index alone, without the embedding of the query.
+    name: str
+
+    executes: ClassVar[bool] = False
+    runs_code: ClassVar[bool] = False
+
+    @property
+    def text(self) -> str:
+        return self.name
+
+    @property
+    def agent(self) -> BuiltInAgent:
+        """What is known of it."""
+        return BUILT_IN[self.name]
+
+    def load(self) -> Any:
+        """Its class, imported now."""
+        return load_code(self.agent.code)
+
+
+@dataclass(frozen=True)
+class EntryPointSource:
+    """An agent that an installed package brings along, by the name of its entry point."""
+
+    name: str
+
+    executes: ClassVar[bool] = True
+    runs_code: ClassVar[bool] = True
+
+    @property
+    def text(self) -> str:
+        return self.name
+
+
+@dataclass(frozen=True)
+class PythonSource:
+    """A class or function that a worker imports: ``module`` is the name of a module or the path of a ``.py`` file."""
+
+    module: str
+    attribute: str
+
+    executes: ClassVar[bool] = True
+    runs_code: ClassVar[bool] = True
+
+    @property
+    def text(self) -> str:
+        return f"{self.module}:{self.attribute}"
+
+
+@dataclass(frozen=True)
+class _OutsideSource:
+    """A search that is already running, or can be started, and is none of Python: asked by an agent of ours.
+
+    The text may hold options: those that `options` reads from it come below what the config says.
     """
 
-    files: Sequence[str]
-    scores: Sequence[float] | None = None
-    metadata: Mapping[str, Any] = field(default_factory=dict)
-    lines: Sequence[tuple[int, int] | None] | None = None
-    cost: float | None = None
-    usage: Usage = NO_USAGE
-    dropped: Mapping[str, int] = field(default_factory=dict)
-    index_ms: float | None = field(default=None, compare=False)  # two equal answers may take different times
+    text: str
 
-    __repr__ = short_repr
+    executes: ClassVar[bool] = True
+    runs_code: ClassVar[bool] = True  # on this machine, with the rights of the user
+    kind: ClassVar[str]
+    agent: ClassVar[str]  # where the class is
+
+    @property
+    def described(self) -> str:
+        """What follows the kind; nothing where the config says it all."""
+        return "" if self.text == self.kind else self.text.partition(":")[2].strip()
+
+    @property
+    def options(self) -> Mapping[str, Any]:
+        raise NotImplementedError
+
+    def load(self) -> Any:
+        """The class of the agent that asks it, imported now."""
+        return load_code(self.agent)
+
+
+class CommandSource(_OutsideSource):
+    """A program that is started for every query, or once."""
+
+    kind = "command"
+    agent = "searchmark.agents.outside.command:CommandAgent"
+
+    @property
+    def options(self) -> Mapping[str, Any]:
+        return {"argv": _words(self.text, self.described)} if self.described else {}
+
+
+class HttpSource(_OutsideSource):
+    """A service that answers over HTTP, by its address. What it executes is not here."""
+
+    kind = "http"
+    agent = "searchmark.agents.outside.http:HttpAgent"
+    runs_code = False
+
+    @property
+    def options(self) -> Mapping[str, Any]:
+        return {} if self.text == self.kind else {"url": self.text}
+
+
+class McpSource(_OutsideSource):
+    """An MCP server: a program that is started, or an address."""
+
+    kind = "mcp"
+    agent = "searchmark.agents.outside.mcp:McpAgent"
+
+    @property
+    def options(self) -> Mapping[str, Any]:
+        if not self.described:
+            return {}
+        is_address = self.described.lower().startswith(("http://", "https://"))
+        return {"url": self.described} if is_address else {"argv": _words(self.text, self.described)}
+
+
+def _words(text: str, command: str) -> list[str]:
+    """The words of a command as a shell would take them apart, without a shell."""
+    try:
+        return shlex.split(command)
+    except ValueError as error:
+        raise UsageError(f"{text!r} is not a command: {error}") from error
+
+
+@dataclass(frozen=True, eq=False)
+class InProcessSource:
+    """A class, instance or function of this very process, which no worker could load. Never read from text."""
+
+    object: Any
+
+    executes: ClassVar[bool] = True
+    runs_code: ClassVar[bool] = True
+
+    @property
+    def text(self) -> str:
+        code = self.object if hasattr(self.object, "__qualname__") else type(self.object)
+        return f"{_IN_PROCESS}:{code.__module__}.{code.__qualname__}"
+
+    def __reduce__(self) -> NoReturn:
+        raise TypeError(f"{self.text} belongs to this process and cannot be sent to a different one")
+
+
+AgentSource = BuiltInSource | EntryPointSource | PythonSource | CommandSource | HttpSource | McpSource | InProcessSource
+
+OUTSIDE_SOURCES: dict[str, type[CommandSource | HttpSource | McpSource]] = {
+    each.kind: each for each in (CommandSource, HttpSource, McpSource)
+}
+
+_PREFIXES: dict[str, type[CommandSource | HttpSource | McpSource]] = {
+    "http://": HttpSource,
+    "https://": HttpSource,
+    "command:": CommandSource,
+    "mcp:": McpSource,
+}
+
+
+def parse_source(text: str) -> AgentSource:
+    """What a text means; the text of the result means the same."""
+    for prefix, kind in _PREFIXES.items():
+        if text.lower().startswith(prefix):
+            return kind(text)
+    if text in OUTSIDE_SOURCES:
+        return OUTSIDE_SOURCES[text](text)
+    module, colon, attribute = text.rpartition(":")
+    if colon:
+        if not module or module == _IN_PROCESS or not all(part.isidentifier() for part in attribute.split(".")):
+            raise _source_error(text)
+        return PythonSource(module, attribute)
+    if not text:
+        raise _source_error(text)
+    name = AGENT_ALIASES.get(text, text)
+    return BuiltInSource(name) if name in BUILT_IN else EntryPointSource(name)
+
+
+def parse_named_source(text: str) -> tuple[str | None, AgentSource]:
+    """NAME=SOURCE, or a source alone; the equals sign in an address names nothing."""
+    name, equals, source = text.partition("=")
+    if not equals or ":" in name:
+        return None, parse_source(text)
+    if not (name and source):
+        raise _source_error(text)
+    return name, parse_source(source)
+
+
+def _source_error(text: str) -> UsageError:
+    return UsageError(
+        f"{text!r} does not name an agent; write it as NAME, module:Class, file.py:Class, command:ARGV, mcp:ARGV or an "
+        "http address, or as NAME=bm25 to rename one"
+    )
+
+
+_SPEC_KEYS = ("name", "source", "class", "config", "network", "env", "chunk_of", "modes")
 
 
 @dataclass(frozen=True)
@@ -93,12 +317,16 @@ class AgentSpec:
 
     def __post_init__(self) -> None:
         if self.chunk_of is not None:
-            chunk_rule(self.chunk_of)
+            check_chunk_rule(self.chunk_of)
 
     @property
     def options(self) -> Mapping[str, Any]:
         """What its config says, over what its source says already."""
-        return {**self.source.options, **self.config} if isinstance(self.source, Command | Http | Mcp) else self.config
+        return (
+            {**self.source.options, **self.config}
+            if isinstance(self.source, CommandSource | HttpSource | McpSource)
+            else self.config
+        )
 
     def in_mode(self, mode: str) -> AgentSpec:
         """This agent asked in one of its modes, which gives it its name: the options of the mode, key by key, over the others."""
@@ -109,7 +337,7 @@ class AgentSpec:
     @property
     def isolated(self) -> bool:
         """Whether it runs in a worker of its own, where a deadline ends it and a crash is its own."""
-        return not isinstance(self.source, InProcess)
+        return not isinstance(self.source, InProcessSource)
 
     def to_plain(self) -> dict[str, Any]:
         """As plain data that another process can read; an agent of this process is only named by it."""
@@ -122,7 +350,7 @@ class AgentSpec:
         """From a name, or from ``{name, source, config}``; ``class`` is read as ``source``, and the name is the default."""
         if isinstance(plain, str):
             return cls(plain, parse_source(plain))
-        wrong = _wrong_part(plain)
+        wrong = _spec_part_problem(plain)
         if wrong:
             last = "env and chunk_of" if role == "arm" else "env, chunk_of and modes"  # an arm is asked in one way
             raise UsageError(f"an {role} is a name, or has a name, a source, a config, network, {last}; {wrong}")
@@ -147,47 +375,47 @@ class AgentSpec:
 
 def no_such_mode(mode: str, agents: Sequence[AgentSpec]) -> UsageError:
     """What is said where none of these agents has a mode of this name."""
-    known = "; ".join(f"{agent.name} has {', '.join(agent.modes) or 'no modes'}" for agent in agents)
-    return UsageError(f"there is no mode {mode!r}: {known}")
+    modes = "; ".join(f"{agent.name} has {', '.join(agent.modes) or 'no modes'}" for agent in agents)
+    return UsageError(f"there is no mode {mode!r}: {modes}")
 
 
-def nested_options(spec: AgentSpec) -> Nested:
+def options_record(spec: AgentSpec) -> NestedSettings:
     """The options of an agent with their record, which is known of our own agents alone: no foreign code is imported for it."""
-    record = spec.source.load().Config if isinstance(spec.source, BuiltIn | Command | Http | Mcp) else None
-    return Nested(record, spec.options, "config")
+    record = spec.source.load().Config if isinstance(spec.source, BuiltInSource | CommandSource | HttpSource | McpSource) else None
+    return NestedSettings(record, spec.options, "config")
 
 
-def _read_choice(choice: Any) -> Iterator[Nested]:
+def _read_agent_entry(choice: Any) -> Iterator[NestedSettings]:
     """Its options, and whatever else is said of it: no found config grants an agent anything, whatever there may be to grant."""
     for key in choice if isinstance(choice, Mapping) else ():
         if key not in ("name", "source", "class", "config", "chunk_of", "modes"):
-            yield Nested(None, {key: choice[key]}, str(key), Sensitive.PERMISSION)
-    with suppress(UsageError):  # whoever makes the agent says what is wrong with it
+            yield NestedSettings(None, {key: choice[key]}, str(key), Sensitive.PERMISSION)
+    with suppress(UsageError):  # reported where the agent is made
         spec = AgentSpec.from_plain(choice)
-        if isinstance(spec.source, Command | Http | Mcp):  # to name one reaches out, whatever its options are
-            kind = Sensitive.ADDRESS if isinstance(spec.source, Http) else Sensitive.COMMAND
-            yield Nested(None, {"source": spec.source.text}, "source", kind)
-        yield nested_options(spec)
+        if isinstance(spec.source, CommandSource | HttpSource | McpSource):  # to name one reaches out, whatever its options are
+            kind = Sensitive.ADDRESS if isinstance(spec.source, HttpSource) else Sensitive.COMMAND
+            yield NestedSettings(None, {"source": spec.source.text}, "source", kind)
+        yield options_record(spec)
         for name, overrides in spec.modes.items():
             # Whole, since what an option means may depend on one that all modes have.
-            yield replace(nested_options(replace(spec, config={**spec.config, **overrides})), below=f"modes.{name}")
+            yield replace(options_record(replace(spec, config={**spec.config, **overrides})), below=f"modes.{name}")
 
 
-AgentChoice = Described(_read_choice)  # marks a field that names an agent, or describes it as {name, source, config}
+AgentEntry = OptionsMark(_read_agent_entry)  # marks a field that names an agent, or describes it as {name, source, config}
 
 
-def _wrong_part(plain: Any) -> str | None:
+def _spec_part_problem(plain: Any) -> str | None:
     if not isinstance(plain, Mapping):
         return f"{type(plain).__name__} is neither"
-    unknown = [key for key in plain if key not in _KEYS]
+    unknown = [key for key in plain if key not in _SPEC_KEYS]
     if unknown:
         return f"{unknown[0]!r} is not one of these"
     if not isinstance(plain.get("name"), str):
         return "the name is missing"
-    return _wrong_description(plain) or _wrong_permission(plain)
+    return _description_problem(plain) or _permission_problem(plain)
 
 
-def _wrong_description(plain: Mapping[str, Any]) -> str | None:
+def _description_problem(plain: Mapping[str, Any]) -> str | None:
     if not all(isinstance(plain.get(key), str | None) for key in ("source", "class")):
         return f"the source of {plain['name']!r} is not text"
     if not isinstance(plain.get("config", {}), Mapping):
@@ -205,80 +433,10 @@ def _is_mode(name: Any, overrides: Any) -> bool:
     return isinstance(name, str) and bool(name.strip()) and isinstance(overrides, Mapping | None)
 
 
-def _wrong_permission(plain: Mapping[str, Any]) -> str | None:
+def _permission_problem(plain: Mapping[str, Any]) -> str | None:
     if not isinstance(plain.get("network", False), bool):
         return f"network of {plain['name']!r} is neither true nor false"
     env = plain.get("env", ())
     if not isinstance(env, list | tuple) or not all(isinstance(each, str) for each in env):
         return f"env of {plain['name']!r} is not a list of names of environment variables"
     return None
-
-
-class RetrievalAgent:
-    """A search system under test. Override ``initialize`` and ``retrieve``.
-
-    ``Config`` is a dataclass with the agent's options, if it has any; an agent is made as ``Agent(config)``, or as
-    ``Agent()`` without one. An agent that combines others says which in ``arms`` and gets them by ``connect``
-    before anything else happens. One that asks a service, which has a corpus of its own, says ``needs_corpus = False``:
-    there it is started in place of being initialised. One that can send the request that a case brings along says
-    ``takes_request = True`` and has ``retrieve(query, k, request=None)``. ``given_variables``: secrets of the environment that
-    programs which it starts may have; set before ``connect``.
-    """
-
-    Config: ClassVar[type | None] = None
-    needs_corpus: bool = True
-    takes_request: bool = False
-    given_variables: frozenset[str] = frozenset()
-
-    def initialize(self, corpus: Corpus) -> None:
-        """Get ready to search this corpus; called again with another one where ``update`` gave False."""
-        raise NotImplementedError(f"{type(self).__name__} does not say how it is initialised")
-
-    def start(self) -> None:
-        """Get ready where no corpus is given, since there is a service with its own: start a program, open a connection."""
-
-    def retrieve(self, query: str, k: int) -> Any:
-        """The best ``k`` files for a query, best first: a `RetrievalResult`, or whatever else is read as hits."""
-        raise NotImplementedError(f"{type(self).__name__} does not say how it searches")
-
-    def update(self, changes: Changes) -> bool:  # noqa: ARG002  # a plain agent has no use for them
-        """Follow the corpus to its next state; False means: initialise me again."""
-        return False
-
-    def usage_of_last(self) -> Usage:
-        """What the last answer took beside what its result says; asked when the clock has stopped, so counting is not timed."""
-        return NO_USAGE
-
-    def offers(self) -> Mapping[str, Any]:
-        """The tools that an outside system offers, as plain data; asked instead of everything else."""
-        return {}
-
-    def reset(self) -> None:
-        """Forget whatever former queries have left behind; an index is no such thing."""
-
-    def close(self) -> None:
-        """Let go of files, connections and processes."""
-
-    def index_bytes(self) -> int | None:
-        """How large the index is, on disk and in memory; None if nobody knows."""
-        return None
-
-    def vectors(self) -> Sequence[VectorStatistics]:
-        """What the stored vectors are like, once for every set of them; asked when ready."""
-        return ()
-
-    def describe(self) -> Mapping[str, Any]:
-        """What it searches with, as short plain data: model, revision, dimension, chunking, tokeniser, index; asked when ready."""
-        return {}
-
-    @classmethod
-    def missing(cls) -> str | None:
-        """What this agent would need and does not find on this machine, and how to get it; None if it is ready."""
-        return None
-
-    def arms(self) -> Mapping[str, AgentSpec]:
-        """The agents that this one asks."""
-        return {}
-
-    def connect(self, arms: Mapping[str, RetrievalAgent]) -> None:
-        """Take the agents that ``arms`` has named."""

@@ -1,10 +1,4 @@
-"""How a field of a record says what it means, what it allows, and how it is spelled on the command line.
-
-    depth: Annotated[int, Ge(1), Option("Number of hits to ask for.")] = 100
-
-Everything else is read from there: the check when the record is made, the flag, its help, type and default, and the
-name of the environment variable.
-"""
+"""How a field of a settings record says what it means, what it allows, and which flag sets it."""
 
 from __future__ import annotations
 
@@ -17,8 +11,10 @@ from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 from annotated_types import Ge, Gt, Le
 
 from searchmark.errors import UsageError, shortened
+from searchmark.io.plugins import PluginKind, installed_plugins
 
 Bound = Ge | Gt | Le
+
 LONGEST_VALUE = 60
 
 
@@ -34,8 +30,8 @@ class Option:
     """A field that is also a flag: ``--its-name`` unless ``flags`` has others.
 
     ``default`` says in words what holds where nothing is given. ``section`` is the heading in the help, if it is not
-    that of the record. ``choices`` are for values that are known only at run time; others are a ``Literal``. ``alone`` is
-    the value of a flag that is given without one.
+    that of the record. ``choices`` are for values that are known only at run time; others are a ``Literal``. ``plugins``
+    are of a kind whose names are choices as well. ``alone`` is the value of a flag that is given without one.
     """
 
     help: str
@@ -44,6 +40,7 @@ class Option:
     default: str | None = None
     section: str | None = None
     choices: tuple[str, ...] = ()
+    plugins: PluginKind | None = None
     alone: str | None = None
 
 
@@ -74,19 +71,26 @@ class OptionField:
     def _allows_one(self, value: object) -> bool:
         if not isinstance(value, _ACCEPTED[self.kind]) or (isinstance(value, bool) and self.kind is not bool):
             return False
-        return (not self.choices or value in self.choices) and all(_is_within(value, bound) for bound in self.bounds)
+        return self._is_choice(value) and all(_is_within(value, bound) for bound in self.bounds)
 
-    def wanted(self) -> str:
+    def _is_choice(self, value: object) -> bool:
+        if not self.choices or value in self.choices:
+            return True
+        kind = self.option.plugins
+        return kind is not None and any(each.name == value for each in installed_plugins(kind))
+
+    def in_words(self) -> str:
         """What is allowed, in words."""
         if self.choices:
             one = f"one of {', '.join(self.choices)}"
         else:
-            one = " ".join((_WORDS[self.kind], " and ".join(map(_words, self.bounds)))).rstrip()
+            one = " ".join((_TYPES_IN_WORDS[self.kind], " and ".join(map(_bound_in_words, self.bounds)))).rstrip()
         return f"a list, each {one}" if self.several else one
 
 
 _ACCEPTED: dict[type, type] = {bool: bool, int: Integral, float: Real, str: str}
-_WORDS: dict[type, str] = {bool: "true or false", int: "a whole number", float: "a number", str: "text"}
+
+_TYPES_IN_WORDS: dict[type, str] = {bool: "true or false", int: "a whole number", float: "a number", str: "text"}
 
 
 @cache
@@ -94,7 +98,7 @@ def option_fields(record: type[Any]) -> tuple[OptionField, ...]:
     """The fields of a dataclass that are options, in their order."""
     hints = get_type_hints(record, include_extras=True)
     return tuple(
-        _described(each.name, metadata[0], hints[each.name], each.default)
+        _option_field(each.name, metadata[0], hints[each.name], each.default)
         for each in fields(record)
         if (metadata := [part for part in getattr(hints[each.name], "__metadata__", ()) if isinstance(part, Option)])
     )
@@ -105,12 +109,12 @@ def check_fields(record: object) -> None:
     for each in option_fields(type(record)):  # type: ignore[arg-type]  # every class is hashable
         value = getattr(record, each.name)
         if not each.allows(value):
-            raise UsageError(f"{each.name} must be {each.wanted()}, not {shortened(repr(value), LONGEST_VALUE)}")
+            raise UsageError(f"{each.name} must be {each.in_words()}, not {shortened(repr(value), LONGEST_VALUE)}")
 
 
-def _described(name: str, option: Option, hint: Any, default: Any) -> OptionField:
+def _option_field(name: str, option: Option, hint: Any, default: Any) -> OptionField:
     inner, *metadata = get_args(hint)
-    members = [part for part in _members(inner) if part is not NoneType]
+    members = [part for part in _union_members(inner) if part is not NoneType]
     several = get_origin(members[0]) is tuple
     one = get_args(members[0])[0] if several else members[0]
     choices = get_args(one) if get_origin(one) is Literal else option.choices
@@ -121,12 +125,12 @@ def _described(name: str, option: Option, hint: Any, default: Any) -> OptionFiel
         choices=choices,
         bounds=tuple(part for part in metadata if isinstance(part, Bound)),
         several=several,
-        optional=NoneType in _members(inner),
+        optional=NoneType in _union_members(inner),
         default=default,
     )
 
 
-def _members(hint: Any) -> tuple[Any, ...]:
+def _union_members(hint: Any) -> tuple[Any, ...]:
     return get_args(hint) if get_origin(hint) in (Union, UnionType) else (hint,)
 
 
@@ -141,7 +145,7 @@ def _is_within(value: Any, bound: Bound) -> bool:
             return bool(value <= high)
 
 
-def _words(bound: Bound) -> str:
+def _bound_in_words(bound: Bound) -> str:
     match bound:
         case Ge(low):
             return f"of at least {low}"

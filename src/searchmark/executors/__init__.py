@@ -1,4 +1,4 @@
-"""Work that runs elsewhere: picklable functions on picklable tasks, in processes of this machine or of a cluster.
+"""Work on other processes: of this machine, of a Dask cluster, or of any concurrent.futures.Executor.
 
-Private: what is meant for others is a name of `searchmark`.
+Internal: the names for others are those of `searchmark`.
 """

@@ -1,82 +1,110 @@
-"""How work travels: as bytes, there and back. So nothing depends on how an executor packs what it is given.
-
-Whatever the work raises comes back as a value. An exception of an executor is then always about the executor.
-"""
+"""How work travels to a process and back, and how it learns there that it should stop."""
 
 from __future__ import annotations
 
 import pickle
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from socket import gethostname
-from typing import Any, TypeVar
+from threading import Event
+from typing import Any
 
-from searchmark.errors import SearchmarkError, UsageError, os_error_sentence, shortened
-from searchmark.executors.stopping import task_of
+from searchmark.errors import PoolGone, SearchmarkError, UsageError, os_error_sentence, shortened
 
-Task = TypeVar("Task")
-Result = TypeVar("Result")
+# How work that runs in a thread learns that it should end: nobody can end a thread from outside.
+#
+# A process of ours is told by SIGTERM instead, which ends it wherever it is.
 
+_MAX_STOP_EVENTS = 64  # pools whose events are kept: the processes of a cluster may live for months
 
-@dataclass(frozen=True)
-class _Made:
-    """What the work returned."""
+_stop_events: dict[str, Event] = {}
 
-    result: Any
-
-
-@dataclass(frozen=True)
-class _Raised:
-    """What it raised: one of our own errors as it was, a defect as its text."""
-
-    error: SearchmarkError | RuntimeError
+_current_stop_event: ContextVar[Event | None] = ContextVar("stop", default=None)
 
 
-def packed(work: Callable[..., Any], task: Any, pool: str) -> bytes:
-    """A task of a pool, for `perform` in a different process."""
-    return pickle.dumps((work, task, pool), protocol=pickle.HIGHEST_PROTOCOL)
+def stop_event() -> Event:
+    """Set when the pool that the running task came from is stopped: ask it now and then, or wait for it."""
+    return _current_stop_event.get() or Event()
 
 
-def perform(package: bytes, *tell: Callable[[Any], None]) -> bytes:
-    """Do the work, here. Work that has news to tell gets ``tell`` as well."""
-    outcome = _outcome(package, tell)
+@contextmanager
+def working_for_pool(pool: str) -> Iterator[None]:
+    """Meanwhile this thread works for a pool; one that has been stopped starts nothing more."""
+    event = _stop_event_of(pool)
+    if event.is_set():
+        raise PoolGone("the pool of this task has been stopped")
+    before = _current_stop_event.set(event)
+    try:
+        yield
+    finally:
+        _current_stop_event.reset(before)
+
+
+def stop_tasks_of(pool: str) -> None:
+    """Tell all tasks of a pool that run in this process, and those that are about to."""
+    _stop_event_of(pool).set()
+
+
+def _stop_event_of(pool: str) -> Event:
+    event = _stop_events.setdefault(pool, Event())
+    if len(_stop_events) > _MAX_STOP_EVENTS:
+        _stop_events.pop(next(iter(_stop_events)), None)
+    return event
+
+
+# How work travels: as bytes, there and back. So nothing depends on how an executor packs what it is given.
+#
+# Whatever the work raises comes back as a value. An exception of an executor is then always about the executor.
+
+
+def pack_task(work: Callable[..., Any], task: Any, pool: str, *, tells: bool = False) -> bytes:
+    """A task of a pool, for `perform` in a different process. Work that ``tells`` is called with the task and with whom to tell."""
+    return pickle.dumps((work, task, pool, tells), protocol=pickle.HIGHEST_PROTOCOL)
+
+
+def perform(package: bytes, hear: Callable[[Any], None] = lambda _: None) -> bytes:
+    """Do the work, here: its outcome, or the error that it raised, one of our own as it was, a defect as its text."""
+    outcome: tuple[SearchmarkError | RuntimeError | None, Any]
+    try:
+        outcome = None, _perform(package, hear)
+    except SearchmarkError as error:
+        outcome = error, None
+    except OSError as error:
+        outcome = UsageError(os_error_sentence(error)), None
+    except Exception as error:  # noqa: BLE001  # said by the one who gave us the work, and has the user's ear
+        outcome = RuntimeError(error_text(error)), None
     try:
         return pickle.dumps(outcome, protocol=pickle.HIGHEST_PROTOCOL)
     except Exception as error:  # noqa: BLE001  # of the result, whatever that is made of
-        return pickle.dumps(_Raised(RuntimeError(_said(error))))
+        return pickle.dumps((RuntimeError(error_text(error)), None))
 
 
-def unpacked(outcome: bytes) -> Any:
+def _perform(package: bytes, hear: Callable[[Any], None]) -> Any:
+    try:
+        work, task, pool, tells = pickle.loads(package)  # noqa: S301  # made by our own `pack_task`
+    except Exception as error:
+        raise cannot_load_error(error, f" on {gethostname()}") from error  # another version of anything may fail in any way
+    with working_for_pool(pool):
+        return work(task, hear) if tells else work(task)
+
+
+def unpack_outcome(outcome: bytes) -> Any:
     """The result that came back, or the error, which is raised here."""
-    came = pickle.loads(outcome)  # noqa: S301  # made by our own `perform`
-    if isinstance(came, _Raised):
-        raise came.error
-    return came.result
+    error, result = pickle.loads(outcome)  # noqa: S301  # made by our own `perform`
+    if error is not None:
+        raise error
+    return result
 
 
-def _outcome(package: bytes, tell: tuple[Callable[[Any], None], ...]) -> _Made | _Raised:
-    try:
-        work, task, pool = pickle.loads(package)  # noqa: S301  # made by our own `packed`
-    except Exception as error:  # noqa: BLE001  # another version of anything may fail in any way
-        return _Raised(not_loaded(error, f" on {gethostname()}"))
-    try:
-        with task_of(pool):
-            return _Made(work(task, *tell))
-    except SearchmarkError as error:
-        return _Raised(error)
-    except OSError as error:
-        return _Raised(UsageError(os_error_sentence(error)))
-    except Exception as error:  # noqa: BLE001  # said by the one who gave us the work, and has the user's ear
-        return _Raised(RuntimeError(_said(error)))
-
-
-def not_loaded(error: BaseException, where: str = "") -> UsageError:
+def cannot_load_error(error: BaseException, where: str = "") -> UsageError:
     """What to say where a process lacks what it needs; none of the others will fare better."""
     return UsageError(
-        f"a process of the executor{where} cannot load its work ({_said(error)}); "
+        f"a process of the executor{where} cannot load its work ({error_text(error)}); "
         "it needs the packages of this one, in the same versions"
     )
 
 
-def _said(error: BaseException) -> str:
-    return shortened(f"{type(error).__name__}: {error}", 400)
+def error_text(error: BaseException) -> str:
+    """An error in one line."""
+    return shortened(" ".join(f"{type(error).__name__}: {error}".split()), 400)

@@ -1,170 +1,44 @@
-"""What ``evaluate`` and ``compare`` share when they ask agents themselves."""
+"""What a command makes of its options, the config and the suite's header: agents, gates, documents, cases, saved runs."""
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, fields, replace
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, TypeVar
 
-import click
-from click.core import ParameterSource
-
-from searchmark.cli._corpus import chosen, corpus_options, with_corpus_of
-from searchmark.cli._database import dsn_option
-from searchmark.cli._fetching import brought_here, fetch_option, fetch_rest
-from searchmark.cli._options import (
-    HOW_TO_RUN,
-    OUTPUT,
-    RESUME,
-    WHAT_TO_SEARCH,
-    WHICH_CASES,
-    Given,
-    config_options,
-    is_given,
-    option,
-    option_group,
-    with_options,
-)
-from searchmark.cli._output import detail, remark, tell
-from searchmark.cli._progress import progress_bars, resumable
-from searchmark.config import Config
-from searchmark.corpora.case_locations import Where
+from searchmark.config.gates import BASELINE_FILE
+from searchmark.config.inputs import CorpusInputSettings, FieldNames, FileSettings
+from searchmark.config.run import OUR_FOLDER, CaseSelection, ReportSettings, RunSettings
+from searchmark.config.sections import Config
 from searchmark.errors import UsageError
-from searchmark.options.corpus_choice import FileChoice
-from searchmark.options.experiment_options import CaseSelection, Resumption
-from searchmark.options.option import option_fields
-from searchmark.options.placement import Placement
-from searchmark.options.run_options import RunOptions
-from searchmark.records import Suite, display_names
+from searchmark.formats.corpora.case_locations import SearchScope, snapshots_to_search
+from searchmark.formats.corpora.corpus import Corpus, Survey, corpus_of, download_corpus, open_corpus
+from searchmark.gates.rules import Rule
+from searchmark.gates.section import gates_in_force
+from searchmark.io.paths import is_address
+from searchmark.records.merge import restrict_to_suite
+from searchmark.records.provenance import WORK_TREE
+from searchmark.records.run import Run
+from searchmark.records.suite import Suite
 
 if TYPE_CHECKING:
-    from searchmark.agents.agent import AgentSpec
-    from searchmark.experiments import Experiment
-    from searchmark.running.request import Ran
-    from searchmark.suites.native import SuiteSetup
+    from searchmark.config.agents import AgentSpec
+    from searchmark.formats.suites.native import SuiteSetup
+    from searchmark.reports.archive import Archive
+    from searchmark.running.hit_texts import HitTexts
+    from searchmark.running.result import RunResult
 
 
-@dataclass(frozen=True)
-class LiveOptions:
-    """What the command line says about asking agents, group by group."""
-
-    where: Where
-    chosen_files: Given[FileChoice]
-    cases: CaseSelection
-    given: Given[RunOptions]
-    placement: Placement
-    dry_run: bool
-    resumption: Resumption
-    save_run: str | None = None
-    pass_env: tuple[str, ...] = ()
-    fetch: bool = False
-
-    def options(self, config: Config) -> RunOptions:
-        """Command line over environment over file over defaults."""
-        options = self.given.over(config.evaluation)
-        if options.memory_limit_mb and sys.platform != "linux":
-            raise UsageError("--memory-limit works on Linux only; leave it out")
-        return options
-
-    def searched(self, config: Config, told: Sequence[Path]) -> Where:
-        """What is searched, as far as options, config and the file of the suite tell, the first of those that tell answers."""
-        configured = config.dataset.repository_path  # several are a matter of mining
-        where = replace(self.where, base=told[0].parent, repository_path=configured if isinstance(configured, str) else None)
-        return chosen(where, self.chosen_files, config, told)
-
-    def experiment(
-        self, suite: Suite, agents: Sequence[AgentSpec], config: Config, told: Sequence[Path], repeats: int = 1
-    ) -> Experiment:
-        """What was asked for, as the library takes it; ``told`` are the files that tell the answers, that of the suite first."""
-        from searchmark.experiments import Experiment
-
-        where, options = self.searched(config, told), self.options(config)
-        here = brought_here(where.named if where.corpus is None else [], network=options.network)
-        where = _in_history_of(config, where)
-        fetch_rest(self.fetch, [source.path for source in here], offline=not options.network)
-        hidden = tuple(Path(path).absolute() for path in (*told, self.save_run) if path is not None)
-        return Experiment(suite, agents, where, self.cases, options, self.resumption, repeats, hidden, self.placement)
+# Which agents are meant by names and modes, by a config and by a suite's header.
 
 
-def live_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Add the options above, handed over as one object."""
+def agents_named(names: Sequence[str], modes: Sequence[str], config: Config) -> tuple[AgentSpec, ...]:
+    """The agents of these names, with what the config says about them, each in the modes that are wanted."""
+    from searchmark.agents.registry import agents_in_modes, named_spec
 
-    def bundled(**arguments: Any) -> Any:
-        bundle = {each.name: arguments.pop(each.name) for each in fields(LiveOptions)}
-        return command(live=LiveOptions(**bundle), **arguments)
-
-    return with_options(
-        bundled,
-        command,
-        option_group(Where, "where", WHAT_TO_SEARCH),
-        corpus_options,
-        fetch_option(WHAT_TO_SEARCH),
-        dsn_option(WHAT_TO_SEARCH),
-        option_group(CaseSelection, "cases", WHICH_CASES),
-        config_options(RunOptions, "given", HOW_TO_RUN, "evaluation"),
-        option_group(Placement, "placement", HOW_TO_RUN),
-        option(
-            HOW_TO_RUN,
-            "--dry-run",
-            is_flag=True,
-            help="Ask each agent a few cases, say how much there is to do, where, and how long it may take; save nothing.",
-        ),
-        option(
-            HOW_TO_RUN,
-            "--pass-env",
-            multiple=True,
-            metavar="NAME",
-            help="Environment variable that agents get although its name looks secret; repeatable.",
-        ),
-        option_group(Resumption, "resumption", RESUME),
-        option(OUTPUT, "--save-run", metavar="PATH", help="Save the raw run (.jsonl, or .trec for TREC), or a folder for several."),
-    )
-
-
-def case_filter(command: Callable[..., Any]) -> Callable[..., Any]:
-    """``-k`` and ``--category``, for verbs that run no agent."""
-    return option_group(CaseSelection, "cases", WHICH_CASES, left_out=("sample", "shard", "last_failed"))(command)
-
-
-def refuse_live_options() -> None:
-    """A saved run is not run again, so options about running would be ignored. What the environment says is no request."""
-    names = {each.name for group in (Where, RunOptions, Placement, Resumption) for each in option_fields(group)}
-    asked = names - {"corpus", "mapping"} | {"last_failed", "save_run", "pass_env", "dry_run", "fetch", "dsn", "mode", "modes"}
-    if is_given("sample", (ParameterSource.COMMANDLINE,)):
-        asked -= {"seed"}  # which cases are drawn
-    given = [
-        max(parameter.opts, key=len)
-        for parameter in click.get_current_context().command.params
-        if parameter.name in asked and is_given(parameter.name, (ParameterSource.COMMANDLINE,))
-    ]
-    if given:
-        verb = "belongs" if len(given) == 1 else "belong"
-        raise UsageError(f"--run scores a saved run; {', '.join(sorted(given))} {verb} to a run with --agent")
-
-
-def wanted_cases(suite: Suite, cases: CaseSelection, seed: int = 0) -> Suite:
-    """The suite with the cases that were asked for, where no agent is run."""
-    if cases == CaseSelection():
-        return suite
-    from searchmark.running.plan import selected
-
-    return selected(suite, cases, seed)
-
-
-def agent_specs(names: Sequence[str], modes: Sequence[str], config: Config, live: LiveOptions) -> tuple[AgentSpec, ...]:
-    """The agents that were asked for, with what the config says about them, each in the modes that were asked for."""
-    from searchmark.agents.modes import in_modes
-    from searchmark.registry import named_spec
-
-    specs = in_modes([named_spec(name, config.agents) for name in names], modes)
-    return tuple(_allowed(spec, config, live) for spec in specs)
-
-
-def configured_agents(config: Config) -> tuple[str, ...]:
-    """The agents of the config by name, in its order, for a command line that names none; code among them is refused later."""
-    return config.listed_agents
+    return tuple(agents_in_modes([named_spec(name, config.agents) for name in names], modes))
 
 
 def only_agent(config: Config) -> str | None:
@@ -174,7 +48,7 @@ def only_agent(config: Config) -> str | None:
     """
     if config.suite.agent is not None:
         return config.suite.agent
-    names = configured_agents(config)
+    names = config.listed_agents
     if len(names) > 1 and config.builtin is None:
         raise UsageError(
             f"the config lists several agents: name one with --agent ({', '.join(names)}) or as suite.agent, or compare them all"
@@ -182,18 +56,17 @@ def only_agent(config: Config) -> str | None:
     return names[0] if names else None
 
 
-def one_agent(name: str | None, mode: str | None, setup: SuiteSetup, config: Config, live: LiveOptions) -> AgentSpec:
-    """The agent that was asked for, or else that of the suite's header, in one mode; code is not taken from there."""
-    from searchmark.agents.modes import in_one_mode
-    from searchmark.registry import named_spec, spec_of_suite
+def agent_to_evaluate(name: str | None, mode: str | None, setup: SuiteSetup, config: Config) -> AgentSpec:
+    """The agent that is named, or else that of the suite's header, in one mode; code is not taken from there."""
+    from searchmark.agents.registry import agent_in_one_mode, named_spec, spec_of_suite
 
     if name is None and setup.agent is not None:
-        spec, wanted = spec_of_suite(setup.agent, config.agents), mode or setup.mode
+        spec, chosen_mode = spec_of_suite(setup.agent, config.agents), mode or setup.mode
     elif name is None and not any((mode or "") in spec.modes for spec in config.agents):
-        spec, wanted = named_spec(mode or "", config.agents), None  # an agent by its own name, which is its only mode
+        spec, chosen_mode = named_spec(mode or "", config.agents), None  # an agent by its own name, which is its only mode
     else:
-        spec, wanted = named_spec(name or _agent_with(mode or "", config), config.agents), mode
-    return _allowed(in_one_mode(spec, wanted, ": --mode NAME"), config, live)
+        spec, chosen_mode = named_spec(name or _agent_with(mode or "", config), config.agents), mode
+    return agent_in_one_mode(spec, chosen_mode, ": --mode NAME")
 
 
 def _agent_with(mode: str, config: Config) -> str:
@@ -204,52 +77,193 @@ def _agent_with(mode: str, config: Config) -> str:
     return names[0]
 
 
-def _allowed(spec: AgentSpec, config: Config, live: LiveOptions) -> AgentSpec:
-    """The agent with the variables that it is passed, refused if it would do what was forbidden."""
-    from searchmark.registry import check_spec
+def allowed(spec: AgentSpec, options: RunSettings, pass_env: Sequence[str] = ()) -> AgentSpec:
+    """The agent with the variables that it is passed, refused if it would do what the options forbid."""
+    from searchmark.agents.registry import check_spec
 
-    options = live.options(config)
     check_spec(spec, foreign=not options.no_exec, network=options.network)
-    return replace(spec, env=(*spec.env, *live.pass_env))
+    return replace(spec, env=(*spec.env, *pass_env))
 
 
-def with_corpus(live: LiveOptions, setup: SuiteSetup, config: Config) -> LiveOptions:
-    """The options with the corpus of the config or of the suite's header, where the command line names nothing to search."""
-    elsewhere = live.where.repositories or live.where.snapshots
-    network = live.options(config).network
-    return live if elsewhere else replace(live, where=with_corpus_of(setup, config, live.where, network=network))
+# Which gates are in force on a suite, and where their baseline and the looks at it are kept.
 
 
-def _in_history_of(config: Config, where: Where) -> Where:
+def with_gates_of(setup: SuiteSetup, config: Config) -> Config:
+    """The config with the gates of the suite's header, if it has any."""
+    return replace(config, gates=gates_in_force(setup.gates, config.gates))
+
+
+def baseline_file(config: Config, path: str | None = None) -> str:
+    """Where the baseline is kept."""
+    return path or config.gates.baseline or str(default_baseline(config))
+
+
+def default_baseline(config: Config) -> Path:
+    """Where a baseline is kept that is not named: beside the config, or here."""
+    return (config.folder or Path()) / BASELINE_FILE
+
+
+def looks_file(config: Config, path: str | None = None) -> Path:
+    """The file beside which looks are counted: the baseline, or for that of a built-in suite one of that name here."""
+    if path is None and config.builtin is not None:
+        return Path(f"{config.builtin.name}-baseline.jsonl")
+    return Path(baseline_file(config, path))
+
+
+# What is searched, where the command line, the config and the suite's header may each name it.
+
+ChoiceT = TypeVar("ChoiceT", bound=CorpusInputSettings)
+
+
+def corpus_in_use(
+    choice: ChoiceT,
+    setup: SuiteSetup,
+    config: Config,
+    answers: Iterable[Path] = (),
+    files: FileSettings | None = None,
+    *,
+    network: bool | None = None,
+) -> ChoiceT:
+    """The choice with the corpus of the config or else of the suite's header, where it names none.
+
+    One that is an address is downloaded now, if there may be ``network``: unless that is said, the config decides. It stays an
+    address, so that another machine can do the same. ``answers`` are files that say what is right, and so no documents.
+    """
+    corpus = choice.corpus or config.corpus.path or (None if setup.corpus is None else str(setup.corpus))
+    if corpus is not None and is_address(corpus):
+        download_corpus(corpus, network=config.evaluation.network if network is None else network)
+    return replace(_with_files(choice, config, answers, files), corpus=corpus)
+
+
+def scope_in_use(
+    where: SearchScope,
+    setup: SuiteSetup,
+    config: Config,
+    answers: Sequence[Path],
+    files: FileSettings | None = None,
+    *,
+    network: bool | None = None,
+) -> SearchScope:
+    """What agents search: the corpus that is in use, unless a repository is named, and where cases go that name no repository.
+
+    ``answers`` are files that say what is right, that of the suite first: repositories are looked for beside it.
+    """
+    repository = config.dataset.repository_path  # several are a matter of mining
+    where = replace(where, base=answers[0].parent, repository_path=repository if isinstance(repository, str) else None)
+    if where.repositories or where.snapshots:
+        return _with_files(where, config, answers, files)
+    return corpus_in_use(where, setup, config, answers, files, network=network)
+
+
+def _with_files(choice: ChoiceT, config: Config, answers: Iterable[Path], files: FileSettings | None) -> ChoiceT:
+    """The choice with the files that are documents; the config is none, nor are the answers."""
+    never = tuple(path.absolute() for path in (*answers, *config.own_files))
+    return replace(choice, files=config.corpus.files if files is None else files, never=never)
+
+
+def with_builtin_repository(where: SearchScope, config: Config) -> SearchScope:
     """What is searched with the repository of a built-in suite, made or found now, where nothing else is named."""
     if config.builtin is None or where.corpus or where.repositories or where.repository_path:
         return where
-    repository = config.builtin.repository()
+    from searchmark.git.builtin import repository_of
+
+    repository = repository_of(config.builtin.name)
     return where if repository is None else replace(where, repositories=(repository,))
 
 
-def run_shown(experiment: Experiment, save_run: str | None) -> Ran:
-    """Run it with bars on a terminal, say how to resume it after Ctrl-C, and save the runs if that was asked for."""
-    from searchmark.runs import check_target, save_runs
+def archived_paths(archive: Archive, suite: Suite, where: SearchScope) -> list[Path]:
+    """What of an archive agents must not see, since it tells what others have answered; one in what they search is refused.
 
-    if save_run is not None:
-        check_target(save_run, len(experiment.labels), experiment.suite.table.ids)
-    resumed = experiment.resumption is not None and experiment.resumption.wanted
-    if resumed and not experiment.cases.last_failed and not experiment.begun:
-        remark("nothing to resume: no answers are saved yet, so this starts with the first case")
-    detail(f"searched: {_searched(experiment.where)}")
-    detail(f"asked: {', '.join(display_names(experiment.labels))}; searches per case: {experiment.options.num_runs}")
-    with progress_bars(experiment.labels, together=experiment.on_executor) as report, resumable(resumed=resumed):
-        ran = experiment.run(report)
-    if save_run is not None:
-        lost: list[str] = []
-        for path in save_runs(ran.runs, save_run, lost.append):
-            remark(f"written: {path}")
-        for sentence in lost:
-            tell(f"not in it: {sentence}")
-    return ran
+    Entries are named one by one, too: a folder with the agent's own code in it is not hidden as a whole.
+    """
+    folder = archive.folder.resolve()
+    for path in map(Path.resolve, _searched_paths(suite, where)):
+        below = folder.relative_to(path).parts if folder.is_relative_to(path) else None
+        if path.is_relative_to(folder) or (below is not None and OUR_FOLDER not in below):
+            raise UsageError(
+                f"the archive {archive.folder} and {path}, which is searched, are one in the other; "
+                "name a different folder with --archive-folder"
+            )
+    with suppress(UsageError):  # what cannot be read here cannot be read by an agent
+        return [archive.folder, *map(archive.path, archive.entries())]
+    return [archive.folder]
 
 
-def _searched(where: Where) -> str:
-    named = (where.corpus, *where.repositories, where.repository_path)
-    return ", ".join(each for each in named if each) or "what cases and agents bring along"
+def _searched_paths(suite: Suite, where: SearchScope) -> Iterator[Path]:
+    """What is searched as it lies on disk; a commit is not, and neither is what has an address."""
+    if where.corpus is not None:
+        yield from () if is_address(where.corpus) else (Path(where.corpus),)
+    elif {*snapshots_to_search(suite, where)} & {None, WORK_TREE}:
+        yield from (Path(source.path) for source in where.named if source.address is None)
+
+
+# What is known of documents, cases and saved runs.
+
+
+def corpus_named(suite: Suite, choice: CorpusInputSettings) -> Corpus | None:
+    """The corpus that was named, or what the suite brings along, or nothing."""
+    if choice.corpus is not None:
+        return open_corpus(choice)
+    if FieldNames.parse(choice.mapping).corpus:
+        raise UsageError("--map names the fields of a corpus; it needs --corpus")
+    return None if suite.table.documents is None else corpus_of(suite)
+
+
+def survey_of(suite: Suite, choice: CorpusInputSettings = SearchScope()) -> Survey | None:  # noqa: B008  # frozen
+    """The ids of the same: what a report knows about the documents that were searched."""
+    corpus = corpus_named(suite, choice)
+    return None if corpus is None else corpus.survey
+
+
+def with_fields_of_targets(
+    suite: Suite,
+    by: Iterable[str],
+    rules: Iterable[Rule] = (),
+    choice: CorpusInputSettings = SearchScope(),  # noqa: B008  # frozen
+) -> Suite:
+    """The suite with the fields of targets that splits and rules of a gate ask for; nothing is read where they ask for none."""
+    from searchmark.formats.corpora.case_locations import fields_of_targets, with_target_fields
+    from searchmark.gates.bounds import NumberRule, RelativeRule
+
+    segments = [rule.segment.by for rule in rules if isinstance(rule, NumberRule | RelativeRule)]
+    names = [*by, *filter(None, segments)]
+    if not fields_of_targets(names):
+        return suite
+    return with_target_fields(suite, names, None if choice.corpus is None else open_corpus(choice))
+
+
+def texts_of_hits(detail: ReportSettings, suite: Suite, where: SearchScope, runs: Sequence[Run]) -> HitTexts | None:
+    """What reads the texts of hits; None unless they were asked for."""
+    if not detail.hit_texts:
+        return None
+    from searchmark.running.hit_texts import load_hit_texts
+
+    return load_hit_texts(suite, where, runs, detail.limit)
+
+
+def select_cases(suite: Suite, cases: CaseSelection, seed: int = 0) -> Suite:
+    """The suite with the cases that were asked for, where no agent is run."""
+    if cases == CaseSelection():
+        return suite
+    from searchmark.running.plan import select_cases
+
+    return select_cases(suite, cases, seed)
+
+
+def saved_runs_on(
+    suite: Suite,
+    runs: Iterable[Run],
+    choice: CorpusInputSettings = SearchScope(),  # noqa: B008  # frozen
+    cases: CaseSelection = CaseSelection(),  # noqa: B008  # frozen
+    seed: int = 0,
+) -> RunResult:
+    """Saved runs as if they had just been made: on the cases that are wanted, with what is known of the corpus."""
+    from searchmark.running.result import RunResult
+
+    selected_suite = select_cases(suite, cases, seed)
+    return RunResult(selected_suite, tuple(restrict_to_suite(runs, suite, selected_suite)), survey_of(selected_suite, choice))
+
+
+def with_saved(run_result: RunResult, runs: Iterable[Run], whole: Suite) -> RunResult:
+    """What has just been run, behind saved runs on the same cases of the ``whole`` suite."""
+    return replace(run_result, runs=(*restrict_to_suite(runs, whole, run_result.suite), *run_result.runs))

@@ -1,27 +1,29 @@
-"""What a card says of each kind of record; numbers and sentences are those of reports."""
+"""Records as HTML cards in notebooks. All texts are escaped, and secrets left out."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import singledispatch
+from functools import cache, singledispatch
 from itertools import islice
 from typing import Any
 
 import numpy as np
+from jinja2 import PackageLoader, Template
 
-from searchmark.analysis.comparison import Comparison, Pair
-from searchmark.analysis.decisions import NOT_ENOUGH, Decision, Reading
-from searchmark.analysis.host_times import host_times
-from searchmark.analysis.latencies import latencies_of
-from searchmark.analysis.scores import Scores, Summary, untrusted_because
-from searchmark.analysis.usage import usage_of
 from searchmark.gates.rules import Gate
-from searchmark.records import STATUSES, Run, Suite
-from searchmark.records.shown import counted, listed
-from searchmark.reports.cards.bars import Estimate, IntervalBar, bars
-from searchmark.reports.cells import (
+from searchmark.io.secrets import environment_secrets, scrub
+from searchmark.records.answers import STATUSES
+from searchmark.records.run import Run
+from searchmark.records.sentences import NotebookRecord, count_of, list_first
+from searchmark.records.suite import Suite
+from searchmark.reports.comparison_tables import gate_sentence, rule_table
+from searchmark.reports.page.document import page_of, safe_environment
+from searchmark.reports.page.pictures import Scale, Whisker, by_attributes, whisker
+from searchmark.reports.report import Report, SuiteSummary, outcome_of
+from searchmark.reports.run_tables import finding_counts, finding_sentence, token_lines
+from searchmark.reports.table import (
     Cell,
     Count,
     Interval,
@@ -30,31 +32,88 @@ from searchmark.reports.cells import (
     PValue,
     Table,
     Text,
-    Verdict,
+    VerdictCell,
     WinsTiesLosses,
     table,
 )
-from searchmark.reports.finding_layout import finding_counts, finding_sentence
-from searchmark.reports.gate_layout import gate_sentence
-from searchmark.reports.gate_rows import rule_table
-from searchmark.reports.outcome import outcome_of
-from searchmark.reports.page.sections import page_of
-from searchmark.reports.report import Report, SuiteSummary
-from searchmark.reports.usage_layout import token_lines
+from searchmark.scoring.comparison import Comparison, Pair
+from searchmark.scoring.costs import host_times, latencies_of, usage_of
+from searchmark.scoring.decisions import NOT_ENOUGH, Decision, RuleOutcome
+from searchmark.scoring.scores import Scores, Summary, untrusted_reasons
+
+# Intervals as small pictures, as on the page.
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """A mean with its interval, where there is one, and the text that says the same."""
+
+    mean: float | None
+    low: float | None
+    high: float | None
+    text: str
+
+
+@dataclass(frozen=True)
+class IntervalBar(Cell):
+    """An estimate on a scale that the whole column shares."""
+
+    estimate: Estimate
+    scale: Scale
+
+    @property
+    def value(self) -> float | None:
+        return self.estimate.low
+
+    @property
+    def text(self) -> str:
+        return self.estimate.text
+
+    @property
+    def mark(self) -> Whisker | None:
+        each = self.estimate
+        return None if each.mean is None else whisker(self.scale, each.mean, each.low, each.high)
+
+    @property
+    def zero(self) -> float | None:
+        """Where 0 is, if the scale goes to both sides of it."""
+        return self.scale.at(0.0) if self.scale.low < 0 else None
+
+
+def bars(estimates: Iterable[Estimate], *, signed: bool = False) -> list[IntervalBar]:
+    """A column of bars: around 0 if they are signed, else from 0, or the lowest, to 1, or the highest."""
+    column = list(estimates)
+    ends = [end for each in column for end in (each.mean, each.low, each.high) if end is not None]
+    widest = max(map(abs, ends), default=0.0) or 1.0
+    scale = Scale(-widest, widest) if signed else Scale(min((0.0, *ends)), max((1.0, *ends)))
+    return [IntervalBar(each, scale) for each in column]
+
+
+# What a card says of each kind of record; numbers and sentences are those of reports.
 
 ROWS_SHOWN = 5
+
 RULES_SHOWN = 10
+
 PAIRS_SHOWN = 3
+
 NAMES_SHOWN = 6
+
 HITS_SHOWN = 3
 
+
 # Each is seen on white as well as on black.
-GOOD, BAD, DOUBTFUL, NEUTRAL = "#2a8f5f", "#d0453d", "#a8760a", "#7a7f87"
-_COLOURS = {
-    "IMPROVED": GOOD, "REGRESSED": BAD, "INCONCLUSIVE": DOUBTFUL, "INVALID": DOUBTFUL,
-    "passed": GOOD, "failed": BAD, "unresolvable": DOUBTFUL, "untrusted": DOUBTFUL, "nothing evaluated": DOUBTFUL,
+GOOD_COLOUR, BAD_COLOUR, DOUBTFUL_COLOUR, NEUTRAL_COLOUR = "#2a8f5f", "#d0453d", "#a8760a", "#7a7f87"
+
+
+_COLOUR_OF_OUTCOME = {
+    "IMPROVED": GOOD_COLOUR, "REGRESSED": BAD_COLOUR, "INCONCLUSIVE": DOUBTFUL_COLOUR, "INVALID": DOUBTFUL_COLOUR,
+    "passed": GOOD_COLOUR, "failed": BAD_COLOUR, "unresolvable": DOUBTFUL_COLOUR, "untrusted": DOUBTFUL_COLOUR,
+    "nothing evaluated": DOUBTFUL_COLOUR,
 }  # fmt: skip
-_WORDS = {
+
+
+_VERDICT_SENTENCES = {
     "IMPROVED": "{candidate} is better than {baseline}",
     "REGRESSED": "{candidate} is worse than {baseline}",
     "WITHIN NOISE": "{candidate} is as good as {baseline}",
@@ -79,135 +138,139 @@ class NotebookCard:
     title: str
     headline: str | None = None
     sections: tuple[CardSection, ...] = ()
-    colour: str = NEUTRAL
+    colour: str = NEUTRAL_COLOUR
 
 
 @singledispatch
-def card_of(record: Any) -> NotebookCard:
+def build_card(record: Any) -> NotebookCard:
     """The card of a record."""
     raise TypeError(f"{type(record).__name__} has no card")
 
 
-@card_of.register
+@build_card.register
 def _suite_card(suite: Suite) -> NotebookCard:
-    lines = [f"{counted(len(suite), 'case')}, {counted(len(suite.judgments), 'judgment')}"]
+    lines = [f"{count_of(len(suite), 'case')}, {count_of(len(suite.judgments), 'judgment')}"]
     if suite.table.categories is not None:
-        found = Counter(category or "none" for category in suite.table.categories).most_common()
-        lines.append(f"by category: {listed([f'{name} {count}' for name, count in found], NAMES_SHOWN)}")
+        categories = Counter(category or "none" for category in suite.table.categories).most_common()
+        lines.append(f"by category: {list_first([f'{name} {count}' for name, count in categories], NAMES_SHOWN)}")
     first = suite.cases[:ROWS_SHOWN]
     rows = [(Text(case.id), Text(case.query or ""), Text(case.category or ""), Count(len(case.judgments))) for case in first]
     cases = CardSection(tuple(lines), table(("case", "query", "category", "judgments"), rows))
-    return NotebookCard(f"Suite {suite.name}", suite.description, (cases, *_more(len(suite) - len(first), "case")))
+    return NotebookCard(f"Suite {suite.name}", suite.description, (cases, *_not_shown(len(suite) - len(first), "case")))
 
 
-@card_of.register
+@build_card.register
 def _run_card(run: Run) -> NotebookCard:
-    ended = zip(STATUSES, np.bincount(run.status, minlength=len(STATUSES)).tolist(), strict=True)
-    statuses = ", ".join(f"{count} {status.replace('_', ' ')}" for status, count in ended if count)
-    lines = [f"{counted(len(run), 'answer')} ({statuses or 'none'}), {counted(len(run.scores), 'hit')}"]
+    counts = zip(STATUSES, np.bincount(run.status, minlength=len(STATUSES)).tolist(), strict=True)
+    statuses = ", ".join(f"{count} {status.replace('_', ' ')}" for status, count in counts if count)
+    lines = [f"{count_of(len(run), 'answer')} ({statuses or 'none'}), {count_of(len(run.scores), 'hit')}"]
     lines += [*_latency_lines(run)]
     lines += [*token_lines(usage_of(run))]
     first = [run.answer(row, HITS_SHOWN) for row in range(min(ROWS_SHOWN, len(run)))]
     rows = [(Text(each.case), Text(each.status), Text(", ".join(hit.id for hit in each.hits))) for each in first]
     answers = CardSection(tuple(lines), table(("case", "status", "first hits"), rows))
-    return NotebookCard(f"Run {run.name}", None, (answers, *_more(len(run) - len(first), "answer")))
+    return NotebookCard(f"Run {run.name}", None, (answers, *_not_shown(len(run) - len(first), "answer")))
 
 
 def _latency_lines(run: Run) -> Iterator[str]:
     """The latencies of a run, or of each host where it was measured on several."""
-    measured = [("", latencies_of(run)), *((f" on {each.name}", each.latency_ms) for each in host_times(run))]
-    for where, latencies in measured:
+    latencies_by_host = [("", latencies_of(run)), *((f" on {each.name}", each.latency_ms) for each in host_times(run))]
+    for where, latencies in latencies_by_host:
         times = [f"{kind.replace('_', ' ')} {MedianAndTail(each.p50, each.p95).text}" for kind, each in latencies.items()]
         yield from [f"latency p50 / p95{where}: {', '.join(times)}"] if times else []
 
 
-@card_of.register
+@build_card.register
 def _scores_card(scores: Scores) -> NotebookCard:
-    doubts = tuple(untrusted_because(scores))
-    title = f"Scores of {scores.judged.run.name} on {scores.judged.suite.name}, {counted(len(scores.values), 'case')}"
+    doubts = tuple(untrusted_reasons(scores))
+    title = f"Scores of {scores.matched.run.name} on {scores.matched.suite.name}, {count_of(len(scores.values), 'case')}"
     headline = f"untrusted: {'; '.join(doubts)}" if doubts else None
-    return NotebookCard(title, headline, (_measures(scores.summaries()),), DOUBTFUL if doubts else NEUTRAL)
+    return NotebookCard(title, headline, (_measures_section(scores.summaries()),), DOUBTFUL_COLOUR if doubts else NEUTRAL_COLOUR)
 
 
-@card_of.register
+@build_card.register
 def _comparison_card(comparison: Comparison) -> NotebookCard:
-    headline, sections = _pairs(comparison)
-    title = f"Comparison of {counted(len(comparison), 'pair')} of runs"
+    headline, sections = _pairs_sections(comparison)
+    title = f"Comparison of {count_of(len(comparison), 'pair')} of runs"
     return NotebookCard(title, headline, sections, _pair_colour(comparison))
 
 
-@card_of.register
+@build_card.register
 def _decision_card(decision: Decision) -> NotebookCard:
-    shown = decision.readings[:RULES_SHOWN]
-    rows = [(Text(each.rule), Text(each.answer), bar) for each, bar in zip(shown, _gain_bars(shown), strict=True)]
+    readings = decision.readings[:RULES_SHOWN]
+    rows = [(Text(each.rule), Text(each.answer), bar) for each, bar in zip(readings, _gain_bars(readings), strict=True)]
     rules = CardSection((), table(("rule", "holds", "gain over the baseline"), rows))
-    rest = tuple(line for line in decision.evidence if line not in {each.sentence for each in shown})
-    colour = DOUBTFUL if decision.decision == NOT_ENOUGH else NEUTRAL
-    more = _more(len(decision.readings) - len(shown), "reading")
+    rest = tuple(line for line in decision.evidence if line not in {each.sentence for each in readings})
+    colour = DOUBTFUL_COLOUR if decision.decision == NOT_ENOUGH else NEUTRAL_COLOUR
+    more = _not_shown(len(decision.readings) - len(readings), "reading")
     return NotebookCard("Decision", decision.sentence, (rules, *more, CardSection((*rest, *decision.flips))), colour)
 
 
-@card_of.register
+@build_card.register
 def _gate_card(gate: Gate) -> NotebookCard:
     # What is said of gates is written for reports: this one has nothing else.
     report = Report(SuiteSummary("", {}, 0), {}, gate=gate)
-    return NotebookCard("Gate", gate_sentence(report), tuple(_rules(report)), _COLOURS[gate.verdict])
+    return NotebookCard("Gate", gate_sentence(report), tuple(_rules_section(report)), _COLOUR_OF_OUTCOME[gate.verdict])
 
 
-@card_of.register
+@build_card.register
 def _report_card(report: Report) -> NotebookCard:
     outcome = outcome_of(report)
-    verdict, pairs = _pairs(report.pairs)
+    verdict, pairs = _pairs_sections(report.pairs)
     headline = gate_sentence(report) or (verdict if outcome == "measured" else None) or page_of(report).headline
-    doubts = [finding_sentence(found) for found in report.audit if found.severity == "error"]
-    others = finding_counts([found for found in report.audit if found.severity != "error"])
-    said = (verdict, *(decision.sentence for decision in report.decisions), *doubts, *([f"findings: {others}"] if others else []))
-    lines = CardSection(tuple(line for line in said if line and line != headline))
-    runs = () if report.pairs else tuple(islice(_runs(report), PAIRS_SHOWN))
-    title = f"Report on {report.suite.name}, {counted(report.suite.cases, 'case')}, {counted(len(report.agents), 'run')}"
-    colour = _pair_colour(report.pairs) if outcome == "measured" else _COLOURS[outcome]
-    return NotebookCard(title, headline, (lines, *_rules(report), *pairs, *runs), colour)
+    doubts = [finding_sentence(finding) for finding in report.audit if finding.severity == "error"]
+    others = finding_counts([finding for finding in report.audit if finding.severity != "error"])
+    sentences = (
+        verdict,
+        *(decision.sentence for decision in report.decisions),
+        *doubts,
+        *([f"findings: {others}"] if others else []),
+    )
+    lines = CardSection(tuple(line for line in sentences if line and line != headline))
+    runs = () if report.pairs else tuple(islice(_runs_section(report), PAIRS_SHOWN))
+    title = f"Report on {report.suite.name}, {count_of(report.suite.cases, 'case')}, {count_of(len(report.agents), 'run')}"
+    colour = _pair_colour(report.pairs) if outcome == "measured" else _COLOUR_OF_OUTCOME[outcome]
+    return NotebookCard(title, headline, (lines, *_rules_section(report), *pairs, *runs), colour)
 
 
-def _runs(report: Report) -> Iterator[CardSection]:
+def _runs_section(report: Report) -> Iterator[CardSection]:
     for name, agent in report.agents.items():
-        yield _measures(agent.measures, name)
+        yield _measures_section(agent.measures, name)
 
 
-def _measures(summaries: Mapping[str, Summary], run: str | None = None) -> CardSection:
-    found = list(summaries.values())
-    drawn = bars(Estimate(each.mean, each.low, each.high, Interval(each.low, each.high).text) for each in found)
+def _measures_section(summaries: Mapping[str, Summary], run: str | None = None) -> CardSection:
+    column = bars(Estimate(each.mean, each.low, each.high, Interval(each.low, each.high).text) for each in summaries.values())
     rows = [
         (Text(name), Number(each.mean), bar, Count(each.cases), Count(each.undefined))
-        for (name, each), bar in zip(summaries.items(), drawn, strict=True)
+        for (name, each), bar in zip(summaries.items(), column, strict=True)
     ]
     return CardSection((run,) if run else (), table(("measure", "mean", "95 % interval", "cases", "undefined"), rows))
 
 
-def _pairs(pairs: Sequence[Pair]) -> tuple[str | None, tuple[CardSection, ...]]:
+def _pairs_sections(pairs: Sequence[Pair]) -> tuple[str | None, tuple[CardSection, ...]]:
     """The verdict on the only pair, or none; then every pair with its measures."""
     if len(pairs) == 1:
-        return _verdict(pairs[0]), (CardSection((), _differences(pairs[0])),)
-    sections = tuple(CardSection((_verdict(pair),), _differences(pair)) for pair in pairs[:PAIRS_SHOWN])
-    return None, (*sections, *_more(len(pairs) - PAIRS_SHOWN, "pair"))
+        return _verdict_sentence(pairs[0]), (CardSection((), _differences_section(pairs[0])),)
+    sections = tuple(CardSection((_verdict_sentence(pair),), _differences_section(pair)) for pair in pairs[:PAIRS_SHOWN])
+    return None, (*sections, *_not_shown(len(pairs) - PAIRS_SHOWN, "pair"))
 
 
 def _pair_colour(pairs: Sequence[Pair]) -> str:
     """That of the verdict in which all pairs end."""
     verdicts = {pair.main.verdict for pair in pairs}
-    return _COLOURS.get(verdicts.pop(), NEUTRAL) if len(verdicts) == 1 else NEUTRAL
+    return _COLOUR_OF_OUTCOME.get(verdicts.pop(), NEUTRAL_COLOUR) if len(verdicts) == 1 else NEUTRAL_COLOUR
 
 
-def _verdict(pair: Pair) -> str:
-    found = pair.main
-    words = _WORDS[found.verdict].format(candidate=pair.candidate, baseline=pair.baseline)
-    return f"{words} by {found.measure}: {found.verdict}, {found.reason}"
+def _verdict_sentence(pair: Pair) -> str:
+    difference = pair.main
+    words = _VERDICT_SENTENCES[difference.verdict].format(candidate=pair.candidate, baseline=pair.baseline)
+    return f"{words} by {difference.measure}: {difference.verdict}, {difference.reason}"
 
 
-def _differences(pair: Pair) -> Table:
-    found = pair.differences
-    drawn = bars(
-        (Estimate(each.difference, each.low, each.high, Interval(each.low, each.high, signed=True).text) for each in found),
+def _differences_section(pair: Pair) -> Table:
+    differences = pair.differences
+    column = bars(
+        (Estimate(each.difference, each.low, each.high, Interval(each.low, each.high, signed=True).text) for each in differences),
         signed=True,
     )
     rows: list[tuple[Cell, ...]] = [
@@ -217,24 +280,37 @@ def _differences(pair: Pair) -> Table:
             bar,
             PValue(each.p_holm),
             WinsTiesLosses(each.wins, each.ties, each.losses),
-            Verdict(each.verdict),
+            VerdictCell(each.verdict),
         )
-        for each, bar in zip(found, drawn, strict=True)
+        for each, bar in zip(differences, column, strict=True)
     ]
     return table(("measure", "difference", "95 % interval", "p (Holm)", "wins/ties/losses", "verdict"), rows)
 
 
-def _gain_bars(readings: Sequence[Reading]) -> list[IntervalBar]:
+def _gain_bars(readings: Sequence[RuleOutcome]) -> list[IntervalBar]:
     return bars((Estimate(each.gain, each.low, each.high, each.sentence) for each in readings), signed=True)
 
 
-def _rules(report: Report) -> Iterator[CardSection]:
+def _rules_section(report: Report) -> Iterator[CardSection]:
     if report.gate is not None:
         rules = rule_table(report)
         yield CardSection((), table(rules.columns, rules.rows[:RULES_SHOWN]))
-        yield from _more(len(rules.rows) - RULES_SHOWN, "rule")
+        yield from _not_shown(len(rules.rows) - RULES_SHOWN, "rule")
 
 
-def _more(count: int, noun: str) -> tuple[CardSection, ...]:
+def _not_shown(count: int, noun: str) -> tuple[CardSection, ...]:
     """How many are not shown, if any."""
     return (CardSection((f"and {count:,} more {noun}{'' if count == 1 else 's'}",)),) if count > 0 else ()
+
+
+LONGEST_TEXT = 300
+
+
+def card(record: NotebookRecord) -> str:
+    """A record in HTML, without secrets of the environment."""
+    return _template().render(card=scrub(build_card(record), environment_secrets()))
+
+
+@cache
+def _template() -> Template:
+    return safe_environment(PackageLoader("searchmark.ext", ""), LONGEST_TEXT, by_attributes).get_template("card.html")

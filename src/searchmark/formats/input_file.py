@@ -1,49 +1,36 @@
-"""A file on its way to becoming a run: read once, parsed once, with the names that somebody gave its fields."""
+"""A file that a suite, a run or a corpus is read from, and the rows of JSON lines and tables with their places in it."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property, lru_cache
+from functools import cached_property
+from os import PathLike
 from pathlib import Path
 from typing import Any
 
 from searchmark.errors import FormatError
-from searchmark.files.store import BOM, inner_stem, inner_suffix, open_file, parse_json, read_utf8
-from searchmark.options.column_names import OF_RUNS, squashed
-
-HEAD = 1 << 16  # bytes that tell the format: the header of a CSV may name a hundred columns
-
-
-@lru_cache(maxsize=4096)
-def named(names: tuple[str, ...], words: tuple[str, ...]) -> str | None:
-    """The first of some names that is one of the words, in the order of the words."""
-    by_word = {squashed(name): name for name in reversed(names)}
-    return next((by_word[word] for word in map(squashed, words) if word in by_word), None)
+from searchmark.io.data import parse_json
+from searchmark.io.packed import inner_stem, inner_suffix
+from searchmark.io.rows import parquet_rows
+from searchmark.io.store import BOM, open_file, read_utf8
 
 
 @dataclass(frozen=True, eq=False)
-class RunFile:
-    """One file or folder that runs are read from; ``field_names`` is what it calls a query, a hit and so on, if that was said."""
+class InputFile:
+    """One file or folder that something is read from: read once, parsed once."""
 
     path: Path
-    field_names: Mapping[str, str] = field(default_factory=dict)
-    format_given: bool = False  # by whoever knows better than what a file looks like
+    field_names: Mapping[str, str] = field(default_factory=dict)  # what it calls a query, a target and so on
 
     @property
     def name(self) -> str:
-        """What a run without a name of its own is called."""
+        """What is called so where the file has no name for it."""
         return self.path.resolve().name if self.path.is_dir() else inner_stem(self.path)
 
-    @property
-    def suffix(self) -> str:
-        return inner_suffix(self.path)
-
     @cached_property
-    def head(self) -> bytes:
-        """How the content begins."""
-        with open_file(self.path) as file:
-            return file.read(HEAD).removeprefix(BOM).lstrip()
+    def extension(self) -> str:
+        return inner_suffix(self.path)
 
     @cached_property
     def text(self) -> str:
@@ -51,27 +38,49 @@ class RunFile:
 
     @cached_property
     def data(self) -> Any:
-        """The content of a JSON file; NaN is let in, and refused with its place where it is a score."""
-        return parse_json(self.path, self.text, constants=True)
+        """The content of a JSON file."""
+        return parse_json(self.path, self.text)
 
-    @cached_property
-    def by_line(self) -> bool:
-        """Whether every line is a JSON value of its own, by the name of the file or by its first two lines."""
-        first, separator, rest = self.head.partition(b"\n")
-        if not separator or not rest.strip():
-            return self.suffix in {".jsonl", ".ndjson"}
-        return first.rstrip().endswith(b"}") and rest.lstrip().startswith(b"{")
-
-    def column(self, role: str, names: tuple[str, ...], words: tuple[str, ...] | None = None) -> str | None:
-        """Which of some names has a role: the one that was given for it, or one that says so; None if none does."""
-        given = self.field_names.get(role)
-        if given is None:
-            return named(names, OF_RUNS[role] if words is None else words)
-        if given not in names:
-            raise FormatError(
-                self.path, None, f"has no field {given!r}, which --map run.{role} names; it has {', '.join(map(repr, names))}"
-            )
-        return given
+    def start(self, size: int) -> bytes:
+        """How the content begins, without reading all of it."""
+        with open_file(self.path) as file:
+            content: bytes = file.read(size)
+        return content.removeprefix(BOM)
 
     def error(self, place: str | None, reason: str) -> FormatError:
         return FormatError(self.path, place, reason)
+
+
+def json_lines(path: Path, lines: Iterable[str], *, constants: bool = False) -> Iterator[tuple[str, Any]]:
+    """The values of JSON lines; blank lines are passed over."""
+    for number, line in enumerate(lines, 1):
+        if line.strip():
+            yield f"line {number}", parse_json(path, line, number, constants=constants)
+
+
+def placed_parquet_rows(file: InputFile) -> Iterator[tuple[str, dict[str, Any]]]:
+    """The rows of a Parquet file."""
+    return ((f"row {number}", row) for number, row in enumerate(parquet_rows(file.path), 1))
+
+
+def most_frequent(first: str, delimiters: Sequence[str]) -> str:
+    """What separates the columns of a table: what its first line has most of, and of several the one that is named first."""
+    return max(delimiters, key=first.count)
+
+
+def table_records(
+    path: str | PathLike[str], rows: Iterable[tuple[int, list[str]]], names: Sequence[str], *, may_end_early: bool = False
+) -> Iterator[tuple[str, dict[str, str]]]:
+    """The rows of a table under the names of its columns; one that may end early has nothing in its last ones."""
+    for line, row in rows:
+        if len(row) > len(names) or (len(row) < len(names) and not may_end_early):
+            raise FormatError(path, f"line {line}", f"has {len(row)} columns, the header {len(names)}")
+        yield f"line {line}", dict(zip(names, [*row, *[""] * (len(names) - len(row))], strict=True))
+
+
+def column_names(path: str | PathLike[str], rows: Iterator[tuple[int, list[str]]], change: Callable[[str], str]) -> list[str]:
+    """The names in the first row, none of them twice."""
+    names = [change(name) for name in next(rows, (0, list[str]()))[1]]
+    if len(set(names)) < len(names):
+        raise FormatError(path, "line 1", "duplicate column name")
+    return names

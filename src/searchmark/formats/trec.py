@@ -1,10 +1,4 @@
-"""TREC text files, qrels and runs alike: lines of columns, read fast when clean and carefully when not.
-
-The careful reader defines what a file means: it goes line by line, accepts what trec_eval accepts, and
-refuses the rest with file, line and reason. The fast reader takes over only files that it can prove to be
-clean (one kind of separator, the right number of columns everywhere, nothing blank, no comment) and gives
-up at the first doubt, so that both always agree; a test holds them to it.
-"""
+"""Columns of TREC text, for qrels and runs: fast when the file is clean, line by line when not."""
 
 from __future__ import annotations
 
@@ -22,25 +16,31 @@ import numpy as np
 from numpy.typing import NDArray
 
 from searchmark.errors import FormatError, shortened
-from searchmark.files.store import BOM, open_file, read_bytes
-from searchmark.records.id_columns import Texts, texts_at
+from searchmark.io.store import BOM, open_file, read_bytes
+from searchmark.records.columns import Texts, texts_at
 
 if TYPE_CHECKING:
     import polars as pl
 
+
 # Bytes from which on the fast reader saves more time than importing polars takes.
 FAST_FROM = 1 << 20
-_PACKED_TO = 4  # the part of its size that a table of ids and numbers is packed to, roughly
+
+_PACKED_FACTOR = 4  # the part of its size that a table of ids and numbers is packed to, roughly
+
 
 # Bytes that are looked through at once: so few that they stay in the cache of a processor.
 _BLOCK = 1 << 18
+
 HIGHEST_GRADE = 10**9 - 1
+
 _GRADE = re.compile(rb"[+-]?0*\d{1,9}(?:\.0*)?")
+
 _SCORE = re.compile(rb"[+-]?(?:(?:\d+\.?\d*|\.\d+)(?:e[+-]?\d+)?)", re.IGNORECASE)
 
 
 @dataclass(frozen=True)
-class Layout:
+class TrecLayout:
     """The columns of a file, which of them is the number, and whether more may follow."""
 
     columns: tuple[str, ...]
@@ -48,8 +48,9 @@ class Layout:
     extra_allowed: bool
 
 
-QRELS = Layout(("query", "iteration", "document", "grade"), "grade", extra_allowed=False)
-RUN = Layout(("query", "iteration", "document", "rank", "score", "tag"), "score", extra_allowed=True)
+QRELS_LAYOUT = TrecLayout(("query", "iteration", "document", "grade"), "grade", extra_allowed=False)
+
+RUN_LAYOUT = TrecLayout(("query", "iteration", "document", "rank", "score", "tag"), "score", extra_allowed=True)
 
 
 @dataclass(frozen=True, eq=False)
@@ -69,7 +70,7 @@ class TrecTable:
         return np.repeat(self.stretches, self.lengths)
 
 
-def read_table(path: str | PathLike[str], layout: Layout) -> TrecTable:
+def read_trec_table(path: str | PathLike[str], layout: TrecLayout) -> TrecTable:
     """Read a qrels or run file; any flaw is a `FormatError` that names its line."""
     path = Path(path)
     table = (_read_clean(path, layout) if _is_large(path) else None) or _read_careful(path, layout)
@@ -78,7 +79,7 @@ def read_table(path: str | PathLike[str], layout: Layout) -> TrecTable:
     return table
 
 
-def grouped_by_query(table: TrecTable) -> tuple[NDArray[np.int64], Texts, NDArray[Any]]:
+def group_by_query(table: TrecTable) -> tuple[NDArray[np.int64], Texts, NDArray[Any]]:
     """Where the rows of each query start, and documents and numbers with the rows of a query together."""
     counts = np.bincount(table.stretches, table.lengths, minlength=len(table.queries)).astype(np.int64)
     starts = np.concatenate([[0], np.cumsum(counts)])
@@ -86,14 +87,14 @@ def grouped_by_query(table: TrecTable) -> tuple[NDArray[np.int64], Texts, NDArra
         return starts, table.documents, table.numbers
     order = np.argsort(table.query, kind="stable")
     documents = table.documents
-    taken = texts_at(documents, order) if isinstance(documents, list) else documents[order]
-    return starts, taken, table.numbers[order]
+    ordered_documents = texts_at(documents, order) if isinstance(documents, list) else documents[order]
+    return starts, ordered_documents, table.numbers[order]
 
 
 def _is_large(path: Path) -> bool:
     try:
-        return path.stat().st_size >= (FAST_FROM if _is_stored_as_read(path) else FAST_FROM // _PACKED_TO)
-    except OSError:  # said by whoever opens it
+        return path.stat().st_size >= (FAST_FROM if _is_stored_as_read(path) else FAST_FROM // _PACKED_FACTOR)
+    except OSError:  # reported when it is opened
         return False
 
 
@@ -103,7 +104,7 @@ def _is_stored_as_read(path: Path) -> bool:
         return isinstance(file.raw, FileIO)
 
 
-def _read_careful(path: Path, layout: Layout) -> TrecTable:
+def _read_careful(path: Path, layout: TrecLayout) -> TrecTable:
     index: dict[str, int] = {}
     query: list[int] = []
     documents: list[str] = []
@@ -114,7 +115,7 @@ def _read_careful(path: Path, layout: Layout) -> TrecTable:
         query.append(index.setdefault(_text(fields[0]), len(index)))
         documents.append(_text(fields[2]))
         numbers.append(number)
-        if tag is None and layout is RUN:
+        if tag is None and layout is RUN_LAYOUT:
             tag = _text(fields[5])
     stretches, lengths = _stretches(np.array(query, np.int64))
     return TrecTable(tuple(index), stretches, lengths, documents, np.array(numbers, np.float64), tag)
@@ -128,14 +129,14 @@ def _stretches(query: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.
 
 def read_qrels_rows(path: Path) -> Iterator[tuple[int, str, str, str, int]]:
     """Line, query, iteration, document and grade of every row, where the iteration matters."""
-    for line_number, fields in _lines(path, QRELS):
+    for line_number, fields in _lines(path, QRELS_LAYOUT):
         query, iteration, document = map(_text, fields[:3])
-        yield line_number, query, iteration, document, int(_number(path, line_number, QRELS, fields[3]))
+        yield line_number, query, iteration, document, int(_number(path, line_number, QRELS_LAYOUT, fields[3]))
 
 
-def _lines(path: Path, layout: Layout) -> Iterator[tuple[int, list[bytes]]]:
+def _lines(path: Path, layout: TrecLayout) -> Iterator[tuple[int, list[bytes]]]:
     """The lines that carry data, split into columns; blank lines and comments are passed over."""
-    wanted = len(layout.columns)
+    words_per_line = len(layout.columns)
     with open_file(path) as file:
         for line_number, line in enumerate(file, 1):
             fields = (line.removeprefix(BOM) if line_number == 1 else line).split()
@@ -143,8 +144,8 @@ def _lines(path: Path, layout: Layout) -> Iterator[tuple[int, list[bytes]]]:
                 continue
             if b"\r" in line.rstrip():
                 raise FormatError(path, f"line {line_number}", "a carriage return inside the line; end lines with LF or CRLF")
-            if len(fields) < wanted or (len(fields) > wanted and not layout.extra_allowed):
-                reason = f"has {len(fields)} columns instead of {wanted} ({' '.join(layout.columns)})"
+            if len(fields) < words_per_line or (len(fields) > words_per_line and not layout.extra_allowed):
+                reason = f"has {len(fields)} columns instead of {words_per_line} ({' '.join(layout.columns)})"
                 raise FormatError(path, f"line {line_number}", reason)
             yield line_number, fields
 
@@ -153,16 +154,16 @@ def _text(field: bytes) -> str:
     return field.decode("utf-8", "surrogateescape")
 
 
-def _number(path: Path, line_number: int, layout: Layout, field: bytes) -> float:
-    if (_GRADE if layout is QRELS else _SCORE).fullmatch(field) and math.isfinite(number := float(field)):
+def _number(path: Path, line_number: int, layout: TrecLayout, field: bytes) -> float:
+    if (_GRADE if layout is QRELS_LAYOUT else _SCORE).fullmatch(field) and math.isfinite(number := float(field)):
         return number
-    shown = shortened(_text(field), 60)
+    short_text = shortened(_text(field), 60)
     whole = "a whole number of at most nine digits; qrels hold nothing else, a CSV of query,docid,rating or a BEIR folder may"
-    wanted = whole if layout is QRELS else "a finite number"
-    raise FormatError(path, f"line {line_number}", f"the {layout.number} {shown!r} is not {wanted}")
+    description = whole if layout is QRELS_LAYOUT else "a finite number"
+    raise FormatError(path, f"line {line_number}", f"the {layout.number} {short_text!r} is not {description}")
 
 
-def _read_clean(path: Path, layout: Layout) -> TrecTable | None:
+def _read_clean(path: Path, layout: TrecLayout) -> TrecTable | None:
     """The same table by way of polars, or None if the file is not clean enough to be sure."""
     blanks = _count_blanks(path)
     frame = _clean_frame(path, layout, blanks) if blanks else None
@@ -179,7 +180,7 @@ def _read_clean(path: Path, layout: Layout) -> TrecTable | None:
         lengths=runs["len"].to_numpy().astype(np.int64),
         documents=frame["document"],
         numbers=frame[layout.number].to_numpy(),
-        tag=_text(_first_line(path).split()[-1]) if layout is RUN else None,
+        tag=_text(_first_line(path).split()[-1]) if layout is RUN_LAYOUT else None,
     )
 
 
@@ -207,7 +208,7 @@ def _count_blanks(path: Path) -> int | None:
     return count + (not last_was_blank)
 
 
-def _clean_frame(path: Path, layout: Layout, blanks: int) -> pl.DataFrame | None:
+def _clean_frame(path: Path, layout: TrecLayout, blanks: int) -> pl.DataFrame | None:
     """The columns of a file in which no two blanks meet, or None.
 
     Where the last column is filled in every line, and there are no more blanks than the lines need, every column is where
@@ -218,7 +219,7 @@ def _clean_frame(path: Path, layout: Layout, blanks: int) -> pl.DataFrame | None
         return None
     import polars as pl
 
-    number = pl.Int64 if layout is QRELS else pl.Float64
+    number = pl.Int64 if layout is QRELS_LAYOUT else pl.Float64
     schema = {name: number if name == layout.number else pl.String for name in layout.columns}
     separator = " " if b" " in first else "\t"
     source = path.absolute() if _is_stored_as_read(path) else BytesIO(read_bytes(path))
@@ -229,6 +230,6 @@ def _clean_frame(path: Path, layout: Layout, blanks: int) -> pl.DataFrame | None
     except pl.exceptions.PolarsError:
         return None
     numbers = frame[layout.number]
-    odd = not numbers.is_finite().all() if layout is RUN else not numbers.is_between(-HIGHEST_GRADE, HIGHEST_GRADE).all()
+    odd = not numbers.is_finite().all() if layout is RUN_LAYOUT else not numbers.is_between(-HIGHEST_GRADE, HIGHEST_GRADE).all()
     complete = blanks == len(layout.columns) * len(frame) and not frame["short"][0]
     return frame if complete and not odd else None

@@ -1,4 +1,4 @@
-"""What a run must meet: rules become a verdict, and say beforehand what they could see.
+"""What a run must meet: rules become a verdict.
 
-Private: what is meant for others is a name of `searchmark`.
+Internal: the names for others are those of `searchmark`.
 """

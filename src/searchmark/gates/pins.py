@@ -1,27 +1,34 @@
-"""Rules about single cases: what must come first, what must or must not be there, and which failures are known."""
+"""Rules about single cases: pinned documents, known failures, a lowest value for each case."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from searchmark.analysis.declared import Declared
-from searchmark.analysis.scores import Scores, untrusted_because
-from searchmark.comparability import depth_reached
-from searchmark.findings import Finding, finding
-from searchmark.gates.quantities import MOST_CASES
-from searchmark.gates.reach import Reach
-from searchmark.gates.rules import Evidence, GateVerdict, PinBound, RuleResult, worst_run
-from searchmark.gates.sentences import SIGNS, prefix_for, rule_name, told_apart, within
-from searchmark.judging.spelling import normal_path
+from searchmark.config.gates import KnownFailure, Pin
+from searchmark.gates.quantities import MOST_CASES, SIGNS, digits_beside_bound, is_within, prefix_for, rule_name
+from searchmark.gates.rules import AttainableValues, Evidence, GateVerdict, PinBound, RuleResult, worst_run
+from searchmark.measures.catalogue import both_names
 from searchmark.measures.grammar import AnyMeasure, parse_measure
-from searchmark.measures.words import named
-from searchmark.options.gate_options import KnownFailure, Pin
-from searchmark.records import ERROR, NOT_RUN, STATUSES, TIMEOUT
+from searchmark.records.answers import ERROR, NOT_RUN, STATUSES, TIMEOUT
+from searchmark.records.finding import GATE, Finding, FindingKind, finding, register
+from searchmark.records.matching import normal_path
+from searchmark.scoring.comparability import depth_reached
+from searchmark.scoring.planned_tests import PlannedDifference
+from searchmark.scoring.scores import Scores, untrusted_reasons
 
 _FAILED = (ERROR, TIMEOUT, NOT_RUN)
+
 SHOWN = 5
+
 EVERY_CASE = " of every case"  # ends the subject of a rule about each of them
+
+
+register(GATE, FindingKind(
+    "pin-outside-corpus", "error", "A pinned document that is not in the corpus.",
+    "It can neither be found nor be left out by a search: the pin is always met or never.",
+    "Correct the id, or remove the pin.",
+))  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -30,10 +37,10 @@ class PinRule:
 
     pin: Pin
     bound: PinBound
-    wanted: tuple[str, ...]
+    targets: tuple[str, ...]
     measures: tuple[AnyMeasure, ...] = ()
 
-    def declared(self, evidence: Evidence) -> Sequence[Declared]:  # noqa: ARG002  # nothing is compared
+    def declared(self, evidence: Evidence) -> Sequence[PlannedDifference]:  # noqa: ARG002  # nothing is compared
         return ()
 
     def check(self, evidence: Evidence) -> RuleResult:
@@ -41,15 +48,15 @@ class PinRule:
 
     @property
     def name(self) -> str:
-        return rule_name(self._subject, {}, self.bound, ", ".join(self.wanted))
+        return rule_name(self._subject, {}, self.bound, ", ".join(self.targets))
 
-    def worth(self, reach: Reach) -> Iterator[Finding]:
-        for each in reach.lacking(self.wanted):
+    def own_findings(self, limits: AttainableValues) -> Iterator[Finding]:
+        for each in limits.lacking(self.targets):
             yield finding("pin-outside-corpus", f"{each} is not among the documents that are searched", [self.pin.case])
 
     def check_run(self, scores: Scores) -> RuleResult:
         """What one run makes of it."""
-        reason = unknown_because(scores, self.pin.case)
+        reason = why_unknown(scores, self.pin.case)
         if reason is not None:
             return self._result(None, "untrusted", f"{self._subject} cannot be checked: {reason}")
         hits = _hits(scores, self.pin.case)
@@ -57,28 +64,28 @@ class PinRule:
         if met is (self.bound == "must_not_contain") and self._may_be_cut(scores, hits):
             cut = f"its answer was cut after {len(hits)} hits, before the first {self.pin.k}"
             return self._result(None, "untrusted", f"{self._subject} cannot be checked: {cut}")
-        shown = ", ".join(hits[:SHOWN]) or "nothing"
-        wanted = f"{self._subject}: expected {self._words}"
-        message = f"{wanted}, and it is so" if met else f"{wanted}, but got {shown}"
+        first_hits = ", ".join(hits[:SHOWN]) or "nothing"
+        expectation = f"{self._subject}: expected {self._words}"
+        message = f"{expectation}, and it is so" if met else f"{expectation}, but got {first_hits}"
         return self._result(hits[0] if hits else None, "passed" if met else "failed", message)
 
     def _may_be_cut(self, scores: Scores, hits: Sequence[str]) -> bool:
-        """Whether what is asked about the first ``k`` hits may lie below those that are there."""
-        depth = depth_reached(scores.judged.run)
+        """Whether the answer is too short to tell what is among the first ``k`` hits."""
+        depth = depth_reached(scores.matched.run)
         return self.bound in ("must_contain", "must_not_contain") and depth is not None and depth <= len(hits) < self.pin.k
 
     def is_met(self, hits: Sequence[str]) -> bool:
         first, k = [normal_path(each) for each in hits], self.pin.k
-        wanted = [normal_path(each) for each in self.wanted]
+        targets = [normal_path(each) for each in self.targets]
         match self.bound:
             case "must_be_first":
-                return first[:1] == wanted
+                return first[:1] == targets
             case "must_contain":
-                return set(wanted) <= set(first[:k])
+                return set(targets) <= set(first[:k])
             case "must_not_contain":
-                return not set(wanted) & set(first[:k])
+                return not set(targets) & set(first[:k])
             case _:
-                better, worse = (first.index(each) if each in first else len(first) for each in wanted)
+                better, worse = (first.index(each) if each in first else len(first) for each in targets)
                 return better < worse
 
     @property
@@ -87,15 +94,15 @@ class PinRule:
 
     @property
     def _words(self) -> str:
-        names = ", ".join(self.wanted)
+        names = ", ".join(self.targets)
         return {
             "must_be_first": f"{names} to be first",
             "must_contain": f"{names} among the first {self.pin.k}",
             "must_not_contain": f"not {names} among the first {self.pin.k}",
-        }.get(self.bound, f"{self.wanted[0]} before {self.wanted[-1]}")
+        }.get(self.bound, f"{self.targets[0]} before {self.targets[-1]}")
 
     def _result(self, actual: str | None, verdict: GateVerdict, message: str) -> RuleResult:
-        return RuleResult(self._subject, {}, self.bound, ", ".join(self.wanted), actual, (self.pin.case,), verdict, message)
+        return RuleResult(self._subject, {}, self.bound, ", ".join(self.targets), actual, (self.pin.case,), verdict, message)
 
 
 @dataclass(frozen=True)
@@ -109,7 +116,7 @@ class KnownFailureRule:
     def measures(self) -> tuple[AnyMeasure, ...]:
         return () if self.pins else (parse_measure(self.failure.measure),)
 
-    def declared(self, evidence: Evidence) -> Sequence[Declared]:  # noqa: ARG002  # nothing is compared
+    def declared(self, evidence: Evidence) -> Sequence[PlannedDifference]:  # noqa: ARG002  # nothing is compared
         return ()
 
     def check(self, evidence: Evidence) -> RuleResult:
@@ -119,12 +126,12 @@ class KnownFailureRule:
     def name(self) -> str:
         return rule_name(self._subject, {}, "known_failure", "fails")
 
-    def worth(self, reach: Reach) -> Iterator[Finding]:
+    def own_findings(self, limits: AttainableValues) -> Iterator[Finding]:
         for pin in self.pins:
-            yield from pin.worth(reach)
+            yield from pin.own_findings(limits)
 
     def check_run(self, scores: Scores) -> RuleResult:
-        reason = unknown_because(scores, self.failure.case)
+        reason = why_unknown(scores, self.failure.case)
         if reason is not None:
             return self._result(None, "untrusted", f"{self._subject} cannot be checked: {reason}")
         if self.pins:
@@ -133,7 +140,7 @@ class KnownFailureRule:
             actual = value_of(scores, self.measures[0], self.failure.case)
             if actual is None:
                 return self._result(None, "untrusted", f"{self._subject}: {self.failure.measure} is undefined")
-            passes = within("at_least", actual, self.failure.at_least)
+            passes = is_within("at_least", actual, self.failure.at_least)
         if not passes:
             return self._result(actual, "passed", f"{self._subject} fails, as is known")
         return self._result(actual, "failed", f"{self._subject} is a known failure, but it passes now: take it off known_failures")
@@ -149,74 +156,73 @@ class KnownFailureRule:
 
 @dataclass(frozen=True)
 class EachCaseRule:
-    """A lowest value that every single case must reach, but for the known failures; one for which it is undefined is left out."""
+    """A lowest value that every single case must reach; one for which it is undefined is left out."""
 
     measure: AnyMeasure
-    asked: str
+    label: str  # the measure as the user wrote it
     expected: float
-    spared: frozenset[str] = frozenset()
+    exempt: frozenset[str] = frozenset()  # cases that are known to fail
 
     @property
     def measures(self) -> tuple[AnyMeasure]:
         return (self.measure,)
 
-    def declared(self, evidence: Evidence) -> Sequence[Declared]:  # noqa: ARG002  # nothing is compared
+    def declared(self, evidence: Evidence) -> Sequence[PlannedDifference]:  # noqa: ARG002  # nothing is compared
         return ()
 
     def check(self, evidence: Evidence) -> RuleResult:
-        found = _worst_run(evidence, self.check_run)
-        return found or self._result(self.asked, None, (), "untrusted", "there is no run to check")
+        return _worst_run(evidence, self.check_run) or self._result(self.label, None, (), "untrusted", "there is no run to check")
 
     @property
     def name(self) -> str:
         return rule_name(f"{self.measure.name}{EVERY_CASE}", {}, "at_least", self.expected)
 
-    def worth(self, reach: Reach) -> Iterator[Finding]:
-        yield from reach.findings_of_each(self.measure, self.expected, self.spared)
+    def own_findings(self, limits: AttainableValues) -> Iterator[Finding]:
+        yield from limits.findings_of_each(self.measure, self.expected, self.exempt)
 
     def check_run(self, scores: Scores) -> RuleResult:
-        cases = [case for case in scores.judged.suite.table.ids if case not in self.spared]
+        cases = [case for case in scores.matched.suite.table.ids if case not in self.exempt]
         values = {case: value for case in cases if (value := value_of(scores, self.measure, case)) is not None}
         name = scores.known_as(self.measure) or self.measure.name
-        words = f"{named(self.asked, name)}{EVERY_CASE}"
-        if not values or untrusted_because(scores):
-            reason = "; ".join(untrusted_because(scores)) or "it is defined for no case"
+        words = f"{both_names(self.label, name)}{EVERY_CASE}"
+        if not values or untrusted_reasons(scores):
+            reason = "; ".join(untrusted_reasons(scores)) or "it is defined for no case"
             return self._result(name, None, (), "untrusted", f"{words} cannot be checked: {reason}")
-        low = sorted((case for case in values if not within("at_least", values[case], self.expected)), key=values.__getitem__)
+        low = sorted((case for case in values if not is_within("at_least", values[case], self.expected)), key=values.__getitem__)
         lowest = min(values.values())
-        wanted = f"{SIGNS['at_least']} {self.expected:g}"
+        bound = f"{SIGNS['at_least']} {self.expected:g}"
         if not low:
-            return self._result(name, lowest, (), "passed", f"{words} is {wanted}: the lowest of {len(values)} is {lowest:.4g}")
-        count = f"{len(low)} of {len(values)} have less, the lowest {told_apart(lowest, self.expected)}"
-        return self._result(name, lowest, tuple(low[:MOST_CASES]), "failed", f"Expected {words} {wanted}, but {count}")
+            return self._result(name, lowest, (), "passed", f"{words} is {bound}: the lowest of {len(values)} is {lowest:.4g}")
+        count = f"{len(low)} of {len(values)} have less, the lowest {digits_beside_bound(lowest, self.expected)}"
+        return self._result(name, lowest, tuple(low[:MOST_CASES]), "failed", f"Expected {words} {bound}, but {count}")
 
     def _result(self, subject: str, actual: float | None, cases: tuple[str, ...], verdict: GateVerdict, message: str) -> RuleResult:
-        words = f"{named(self.asked, subject)}{EVERY_CASE}"
+        words = f"{both_names(self.label, subject)}{EVERY_CASE}"
         return RuleResult(f"{subject}{EVERY_CASE}", {}, "at_least", self.expected, actual, cases, verdict, message, words=words)
 
 
 def value_of(scores: Scores, measure: AnyMeasure, case: str) -> float | None:
     """The value of a measure for one case; None if it is undefined."""
-    name, row = scores.known_as(measure), scores.judged.suite.table.index.get(case)
+    name, row = scores.known_as(measure), scores.matched.suite.table.index.get(case)
     if name is None or row is None:
         return None
     value = float(scores.values[row, scores.names.index(name)])
     return None if value != value else value  # noqa: PLR0124  # NaN
 
 
-def unknown_because(scores: Scores, case: str) -> str | None:
+def why_unknown(scores: Scores, case: str) -> str | None:
     """Why nothing can be said about a case of a run; None if something can."""
-    row = scores.judged.suite.table.index.get(case)
+    row = scores.matched.suite.table.index.get(case)
     if row is None:
         return "the suite has no such case"
-    status = scores.judged.status[row]
+    status = scores.matched.status[row]
     if status in _FAILED:
         return f"it ended with {STATUSES[status]}"
-    return "; ".join(untrusted_because(scores)) or None
+    return "; ".join(untrusted_reasons(scores)) or None
 
 
 def _hits(scores: Scores, case: str) -> list[str]:
-    run = scores.judged.run
+    run = scores.matched.run
     return list(dict.fromkeys(run.ids_of(run.index[case]))) if case in run.index else []
 
 
@@ -224,5 +230,5 @@ def _worst_run(evidence: Evidence, check: Callable[[Scores], RuleResult]) -> Rul
     names = evidence.candidates
     if not names:
         return None
-    found = worst_run(evidence, lambda name: check(evidence.scores[name]))
-    return replace(found, message=f"{prefix_for(found.run or '', names)}{found.message}")
+    worst = worst_run(evidence, lambda name: check(evidence.scores[name]))
+    return replace(worst, message=f"{prefix_for(worst.run or '', names)}{worst.message}")

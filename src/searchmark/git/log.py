@@ -1,8 +1,4 @@
-"""The history of a repository as a stream of commits: one ``git log`` on a pinned commit, parsed as it comes.
-
-Every record begins with a mark that is drawn for each run, so no message and no path can forge one; inside a
-record everything is told by its position. Merges carry the changes to their first parent only if those are asked for.
-"""
+"""The history of a repository as a stream of commits."""
 
 from __future__ import annotations
 
@@ -13,12 +9,15 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from searchmark.errors import UsageError
-from searchmark.history.git import nul_ended
-from searchmark.history.repository import Repository, path_text
+from searchmark.git.process import split_at_nul
+from searchmark.git.repository import Repository, path_text
 
 _FIELDS = 6  # hash, parents, time, author, e-mail, message; the changes follow
+
 _FORMAT = "%H%x00%P%x00%ct%x00%an%x00%ae%x00%B"
+
 _CHUNK = 1 << 17  # small, so that git and we work at the same time
+
 _LAST_SECOND = 253402300799  # of the year 9999: what a date can hold
 
 
@@ -36,7 +35,7 @@ class LoggedCommit(NamedTuple):
     record: bytes  # all of it as Git printed it: what a kept commit is kept as
 
 
-class Malformed(NamedTuple):
+class MalformedCommit(NamedTuple):
     """A commit that has no date or no author, or whose record makes no sense."""
 
     hash: str
@@ -44,7 +43,7 @@ class Malformed(NamedTuple):
     parents: tuple[str, ...] = ()
 
 
-class Change(NamedTuple):
+class PathChange(NamedTuple):
     """One changed path. ``status`` is A, D, M or T, as Git prints it without looking for renames."""
 
     old_mode: bytes
@@ -56,7 +55,7 @@ class Change(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Span:
+class CommitRange:
     """Which commits are read: all that ``tip`` reaches and ``excluded`` does not."""
 
     tip: str
@@ -65,7 +64,7 @@ class Span:
     merges: bool = False
 
 
-def span_of(repository: Repository, revisions: str | None) -> tuple[str, str | None]:
+def commit_range(repository: Repository, revisions: str | None) -> tuple[str, str | None]:
     """The pinned commit at the end of ``B`` or ``A..B``, and the one that it starts behind."""
     if revisions is None or ".." not in revisions:
         return repository.commit(revisions or "HEAD"), None
@@ -75,7 +74,7 @@ def span_of(repository: Repository, revisions: str | None) -> tuple[str, str | N
     return repository.commit(last or "HEAD"), repository.commit(first or "HEAD")
 
 
-def log_arguments(span: Span, mark: str) -> list[str]:
+def log_arguments(span: CommitRange, mark: str) -> list[str]:
     """The one command that reads a history. Children come before their parents, whatever the clocks said."""
     merges = "--diff-merges=first-parent" if span.merges else "--diff-merges=off"
     return [
@@ -88,76 +87,76 @@ def log_arguments(span: Span, mark: str) -> list[str]:
 
 
 def read_history(
-    repository: Repository, span: Span, on_read: Callable[[int], None] | None = None
-) -> Iterator[LoggedCommit | Malformed]:
+    repository: Repository, span: CommitRange, on_read: Callable[[int], None] | None = None
+) -> Iterator[LoggedCommit | MalformedCommit]:
     """Every commit of a span; ``on_read`` hears now and then how many have been read."""
     mark = secrets.token_hex(8)
     separator = b"\0" + mark.encode()
-    read, rest, first = 0, b"", True
+    count, rest, first = 0, b"", True
     with repository.stream(*log_arguments(span, mark)) as output:
         while chunk := output.read1(_CHUNK):
             *records, rest = (rest + chunk).split(separator)  # the last one may be cut short: it waits for the next chunk
             if first and records:
                 records, first = records[1:], False  # there is nothing before the first mark
             for record in records:
-                yield parsed(record)
-            read += len(records)
+                yield parse_record(record)
+            count += len(records)
             if on_read is not None:
-                on_read(read)
+                on_read(count)
     if rest and not first:
-        yield parsed(rest)
+        yield parse_record(rest)
     elif rest:
-        yield parsed(rest.removeprefix(separator))
+        yield parse_record(rest.removeprefix(separator))
 
 
 def commits_per_path(repository: Repository, revisions: str, below: str = "") -> Counter[str]:
     """How many of some commits changed each path below a folder, by one pass over the history that is never held."""
     flags = ("--format=", "--name-only", "--no-renames", "--no-merges", f"--relative={below}", "-z")
     with repository.stream("log", *flags, revisions, "--") as output:
-        return Counter(path_text(path) for path in nul_ended(output) if path)
+        return Counter(path_text(path) for path in split_at_nul(output) if path)
 
 
-def parsed(record: bytes) -> LoggedCommit | Malformed:
+def parse_record(record: bytes) -> LoggedCommit | MalformedCommit:
     """One record of the log, by position."""
     fields = record.split(b"\0", _FIELDS)
     name = fields[0].decode("ascii", "replace")
     if len(fields) <= _FIELDS:
-        return Malformed(name, "its record is cut short")
+        return MalformedCommit(name, "its record is cut short")
     _, lineage, time, author, email, message, changes = fields
     parents = tuple(lineage.decode("ascii").split())
     if not time.isdigit() or int(time) > _LAST_SECOND:
-        return Malformed(name, "its date is not valid", parents)
+        return MalformedCommit(name, "its date is not valid", parents)
     if not author and not email:
-        return Malformed(name, "it has no author", parents)
+        return MalformedCommit(name, "it has no author", parents)
     tokens = changes.split(b"\0")
     tokens.pop()  # there is nothing behind the last NUL
     raw, paths = tokens[0::2], tokens[1::2]
     if raw:
         raw[0] = raw[0].lstrip(b"\n")  # git sets the changes off from the message
     if len(raw) != len(paths) or (raw and not (raw[0].startswith(b":") and raw[-1].startswith(b":"))):
-        return Malformed(name, "its changes cannot be told apart", parents)
+        return MalformedCommit(name, "its changes cannot be told apart", parents)
     return LoggedCommit(name, parents, int(time), author, email, message, raw, paths, record)
 
 
-def changes_of(commit: LoggedCommit) -> list[Change]:
+def changes_of(commit: LoggedCommit) -> list[PathChange]:
     """The changes of a commit, taken apart."""
     changes = []
     for meta, path in zip(commit.raw, commit.paths, strict=True):
         old_mode, new_mode, old_blob, new_blob, status = meta[1:].split(b" ")
-        changes.append(Change(old_mode, new_mode, old_blob, new_blob, status, path))
+        changes.append(PathChange(old_mode, new_mode, old_blob, new_blob, status, path))
     return changes
 
 
 def message_text(commit: LoggedCommit) -> tuple[str, bool]:
     """The message, and whether its encoding had to be guessed: Git says UTF-8, and not every commit listens."""
     try:
-        text, guessed = commit.message.decode("utf-8"), False
+        text, is_guess = commit.message.decode("utf-8"), False
     except UnicodeDecodeError:
-        text, guessed = _guessed(commit.message), True
-    return text.replace("\r\n", "\n").replace("\r", "\n"), guessed
+        text, is_guess = _guess_encoding(commit.message), True
+    return text.replace("\r\n", "\n").replace("\r", "\n"), is_guess
 
 
-def _guessed(message: bytes) -> str:
+def _guess_encoding(message: bytes) -> str:
     try:
         return message.decode("cp1252")
     except UnicodeDecodeError:

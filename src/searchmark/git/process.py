@@ -1,8 +1,4 @@
-"""Git as a child process, started here and nowhere else: sealed from everybody's settings, streamed, errors in one sentence.
-
-Nothing waits for git without end: a question has a deadline, and a stream one on its silence. A long history may take as long
-as it takes, as long as something comes.
-"""
+"""Git as a child process: its environment, time limits and output."""
 
 from __future__ import annotations
 
@@ -18,14 +14,20 @@ from pathlib import Path
 from typing import IO, Any, cast
 
 from searchmark.errors import UsageError, shortened
-from searchmark.files.private_folders import temporary_file
+from searchmark.io.folders import temporary_file
 
 _PIPE = 1 << 20
+
 _BUFFER = 1 << 16
+
 ASK_SECONDS = 20.0  # for an answer that is known to be small
+
 SILENCE_SECONDS = 300.0  # without a byte: a log of a million commits is sorted before its first line
-PATIENCE = "SEARCHMARK_GIT_SECONDS"  # replaces both
-_SEALED = {
+
+SILENCE_VARIABLE = "SEARCHMARK_GIT_SECONDS"  # replaces both
+
+
+_SEALED_ENVIRONMENT = {
     "GIT_CONFIG_NOSYSTEM": "1",
     "GIT_CONFIG_GLOBAL": os.devnull,
     "GIT_ATTR_NOSYSTEM": "1",
@@ -36,12 +38,16 @@ _SEALED = {
     "GIT_TERMINAL_PROMPT": "0",
     "LC_ALL": "C",
 }
+
+
 # A repository may be a stranger's. Where its own config is read, nothing that it names is run and nothing is fetched; that
 # is also why it does not matter whose files they are.
 # Copies of what the objects say that git believes without a look at these: a forged or outdated one would change the history.
-UNBELIEVED = ("-c", "core.commitGraph=false", "-c", "core.multiPackIndex=false")
-_HARMLESS = (
-    *UNBELIEVED,
+IGNORE_INDEXES = ("-c", "core.commitGraph=false", "-c", "core.multiPackIndex=false")
+
+
+_SAFE_SETTINGS = (
+    *IGNORE_INDEXES,
     "-c", "safe.directory=*", "-c", "core.fsmonitor=false", "-c", "core.hooksPath=/dev/null", "-c", "core.sshCommand=false",
     "-c", "protocol.allow=never", "--no-pager",
 )  # fmt: skip
@@ -49,33 +55,36 @@ _HARMLESS = (
 
 def sealed_environment(**more: str) -> dict[str, str]:
     """The environment without a word about Git from outside, and with ours."""
-    kept = {name: value for name, value in os.environ.items() if not name.startswith("GIT_") and name != "LANGUAGE"}
-    return kept | _SEALED | more
+    others = {name: value for name, value in os.environ.items() if not name.startswith("GIT_") and name != "LANGUAGE"}
+    return others | _SEALED_ENVIRONMENT | more
 
 
-def patience(usual: float) -> float:
+def silence_limit(usual: float) -> float:
     """How many seconds git may be silent: the usual number, or what the environment says."""
-    said = os.environ.get(PATIENCE)
-    if said is None:
+    setting = os.environ.get(SILENCE_VARIABLE)
+    if setting is None:
         return usual
     try:
-        seconds = float(said)
+        seconds = float(setting)
     except ValueError:
         seconds = 0.0
     if not 0 < seconds < threading.TIMEOUT_MAX:
-        raise UsageError(f"{PATIENCE} is a number of seconds above 0, not {said!r}")
+        raise UsageError(f"{SILENCE_VARIABLE} is a number of seconds above 0, not {setting!r}")
     return seconds
 
 
-def ask(folder: Path, *arguments: str, **environment: str) -> subprocess.CompletedProcess[bytes]:
+def ask_git(folder: Path, *arguments: str, **environment: str) -> subprocess.CompletedProcess[bytes]:
     """Ask the repository that a folder belongs to, with its own config; for answers that are known to be small."""
-    return finished(
-        _inside(folder, arguments), sealed_environment(**environment), f"{folder}: git {_verb(arguments)}", patience(ASK_SECONDS)
+    return run_to_end(
+        _command_inside(folder, arguments),
+        sealed_environment(**environment),
+        f"{folder}: git {_subcommand(arguments)}",
+        silence_limit(ASK_SECONDS),
     )
 
 
-def finished(
-    command: Sequence[str], environment: Mapping[str, str], called: str, seconds: float
+def run_to_end(
+    command: Sequence[str], environment: Mapping[str, str], title: str, seconds: float
 ) -> subprocess.CompletedProcess[bytes]:
     """A command that has ended within so many seconds, with all that it said."""
     try:
@@ -83,95 +92,97 @@ def finished(
             command, env=environment, capture_output=True, stdin=subprocess.DEVNULL, timeout=seconds, check=False
         )
     except FileNotFoundError as error:
-        raise _no_git() from error
+        raise _no_git_error() from error
     except subprocess.TimeoutExpired:
-        raise _silent(called, seconds) from None
+        raise _silence_error(title, seconds) from None
 
 
-def own_setting(folder: Path, name: str) -> str | None:
+def user_setting(folder: Path, name: str) -> str | None:
     """What the user's own Git has set in a folder, None if nothing: the one question that is not sealed from settings."""
     command = ["git", "-C", str(folder), "config", "--get", name]
     try:
-        done = subprocess.run(command, capture_output=True, stdin=subprocess.DEVNULL, timeout=patience(ASK_SECONDS), check=False)  # noqa: S603  # git itself
+        result = subprocess.run(  # noqa: S603  # git itself
+            command, capture_output=True, stdin=subprocess.DEVNULL, timeout=silence_limit(ASK_SECONDS), check=False
+        )
     except (FileNotFoundError, subprocess.TimeoutExpired):
         return None
-    return done.stdout.decode("utf-8", "replace").strip() or None
+    return result.stdout.decode("utf-8", "replace").strip() or None
 
 
-def _verb(arguments: Sequence[str]) -> str:
+def _subcommand(arguments: Sequence[str]) -> str:
     """What git is asked for, behind its options; a setting follows its ``-c``."""
     words = (each for before, each in pairwise(("", *arguments)) if before != "-c" and not each.startswith("-"))
     return next(words, "")
 
 
-def _silent(called: str, seconds: float) -> UsageError:
+def _silence_error(title: str, seconds: float) -> UsageError:
     return UsageError(
-        f"{called} said nothing for {seconds:g} s and was stopped; check that the repository and what its config includes can "
-        f"be read, or allow more with {PATIENCE}"
+        f"{title} said nothing for {seconds:g} s and was stopped; check that the repository and what its config includes can "
+        f"be read, or allow more with {SILENCE_VARIABLE}"
     )
 
 
-def _inside(folder: Path, arguments: Sequence[str]) -> list[str]:
-    return ["git", "-C", str(folder), *_HARMLESS, *arguments]
+def _command_inside(folder: Path, arguments: Sequence[str]) -> list[str]:
+    return ["git", "-C", str(folder), *_SAFE_SETTINGS, *arguments]
 
 
 @contextmanager
-def stream(
+def stream_output(
     command: Sequence[str],
     environment: Mapping[str, str],
-    called: str,
+    title: str,
     input: bytes | None = None,  # noqa: A002  # as subprocess calls it
     failure: Callable[[str], UsageError] = UsageError,
 ) -> Iterator[io.BufferedReader]:
     """The output of one command to read from. One that ends with an error is an error, however much it has said.
 
-    Leaving before the end of the output stops the command, and so does an exception. ``called`` is what an error calls it, and
+    Leaving before the end of the output stops the command, and so does an exception. ``title`` is what an error calls it, and
     ``failure`` makes the error of what git has said.
     """
     # Input and complaints go through files: a pipe that is full on one side while we wait on the other would never end.
     with temporary_file() as words, temporary_file() as stdin:
         stdin.write(input or b"")
         stdin.seek(0)
-        process = start(command, environment, stdin, words)
-        output = replies_of(process, called)
+        process = start_git(command, environment, stdin, words)
+        output = watch_replies(process, title)
         code = 0
         try:
             yield output
             if not output.read(1):  # the reader has seen the end, so the exit code means something
-                code = _ended(process, called)
+                code = _exit_code(process, title)
         finally:
             output.close()
-            stop(process)
+            stop_git(process)
         if code:
             words.seek(0)
-            said = " ".join(words.read(4000).decode("utf-8", "replace").split()) or f"exit code {code}"
-            raise failure(f"{called} failed: {shortened(said, 300)}")
+            message = " ".join(words.read(4000).decode("utf-8", "replace").split()) or f"exit code {code}"
+            raise failure(f"{title} failed: {shortened(message, 300)}")
 
 
-def start(
+def start_git(
     command: Sequence[str], environment: Mapping[str, str], stdin: IO[bytes] | int, words: IO[bytes]
 ) -> subprocess.Popen[bytes]:
     """Start git; what it complains about goes to ``words``."""
     try:
         process = subprocess.Popen(command, env=environment, stdin=stdin, stdout=subprocess.PIPE, stderr=words)  # noqa: S603  # git itself
     except FileNotFoundError as error:
-        raise _no_git() from error
+        raise _no_git_error() from error
     assert process.stdout is not None  # noqa: S101  # it is a pipe
-    _widen(process.stdout)
+    _widen_pipe(process.stdout)
     return process
 
 
-def replies_of(process: subprocess.Popen[bytes], called: str) -> io.BufferedReader:
+def watch_replies(process: subprocess.Popen[bytes], title: str) -> io.BufferedReader:
     """What git says, to read from; silence for too long is an error."""
-    return io.BufferedReader(_WatchedPipe(cast(IO[bytes], process.stdout).fileno(), called), _BUFFER)
+    return io.BufferedReader(_WatchedPipe(cast(IO[bytes], process.stdout).fileno(), title), _BUFFER)
 
 
 class _WatchedPipe(io.RawIOBase):
     """A pipe that is not waited for without end."""
 
-    def __init__(self, pipe: int, called: str) -> None:
+    def __init__(self, pipe: int, title: str) -> None:
         super().__init__()
-        self._pipe, self._called, self._seconds = pipe, called, patience(SILENCE_SECONDS)
+        self._pipe, self._title, self._seconds = pipe, title, silence_limit(SILENCE_SECONDS)
         self._poll = select.poll()  # select.select knows no descriptor above 1023
         self._poll.register(pipe, select.POLLIN)
 
@@ -180,20 +191,20 @@ class _WatchedPipe(io.RawIOBase):
 
     def readinto(self, buffer: Any) -> int:
         if not self._poll.poll(self._seconds * 1e3):
-            raise _silent(self._called, self._seconds)
+            raise _silence_error(self._title, self._seconds)
         return os.readv(self._pipe, [buffer])
 
 
-def _ended(process: subprocess.Popen[bytes], called: str) -> int:
+def _exit_code(process: subprocess.Popen[bytes], title: str) -> int:
     """The exit code of a command that has closed its output."""
-    seconds = patience(SILENCE_SECONDS)
+    seconds = silence_limit(SILENCE_SECONDS)
     try:
         return process.wait(seconds)
     except subprocess.TimeoutExpired:
-        raise _silent(called, seconds) from None
+        raise _silence_error(title, seconds) from None
 
 
-def _widen(pipe: IO[bytes]) -> None:
+def _widen_pipe(pipe: IO[bytes]) -> None:
     """Let git work ahead while we think: a pipe holds 64 kB unless it is told to hold more, which only Linux can."""
     with suppress(ImportError, AttributeError, OSError):
         import fcntl
@@ -201,7 +212,7 @@ def _widen(pipe: IO[bytes]) -> None:
         fcntl.fcntl(pipe.fileno(), fcntl.F_SETPIPE_SZ, _PIPE)
 
 
-def stop(process: subprocess.Popen[bytes]) -> None:
+def stop_git(process: subprocess.Popen[bytes]) -> None:
     """End a command that may have ended already, whatever it still had to say."""
     process.kill()
     for pipe in (process.stdin, process.stdout):
@@ -211,11 +222,11 @@ def stop(process: subprocess.Popen[bytes]) -> None:
     process.wait()
 
 
-def _no_git() -> UsageError:
+def _no_git_error() -> UsageError:
     return UsageError("git is not on the PATH; install it (version 2.36 or newer)")
 
 
-def nul_ended(output: IO[bytes], size: int = 1 << 20) -> Iterator[bytes]:
+def split_at_nul(output: IO[bytes], size: int = 1 << 20) -> Iterator[bytes]:
     """The NUL-ended pieces of a stream."""
     rest = b""
     while chunk := output.read(size):

@@ -1,8 +1,4 @@
-"""An end for a whole exchange over HTTP, from the first packet to the last byte of the answer.
-
-httpx bounds each read alone: a server that sends one byte every half second, in its headers or in its answer, would never be late.
-Here the sockets themselves know when the exchange must have ended, so that no step of it can outlast that.
-"""
+"""An end for a whole HTTP exchange. Apart from the client, since it imports httpcore."""
 
 from __future__ import annotations
 
@@ -21,15 +17,19 @@ import httpcore
 if TYPE_CHECKING:
     import httpx
 
+
 # Of the exchange that this thread is in: one exchange is one thread's work, on whichever connection the pool has for it.
 _END: ContextVar[float] = ContextVar("end", default=math.inf)
+
+
 # Bytes. A socket that can be written to has room for these, so one write is one wait; more could be several.
 _PIECE = 4096
+
 _LOGGERS = ("httpcore.connection", "httpcore.http11", "httpcore.proxy")
 
 
 @contextmanager
-def must_end_within(seconds: float) -> Iterator[None]:
+def exchange_deadline(seconds: float) -> Iterator[None]:
     """All that is read, written and connected here ends within so many seconds, or is late."""
     token = _END.set(time.monotonic() + seconds)
     try:
@@ -39,17 +39,17 @@ def must_end_within(seconds: float) -> Iterator[None]:
 
 
 def with_deadlines(client: httpx.Client) -> httpx.Client:
-    """The same client, whose connections (those through proxies too) keep to `must_end_within` and out of logs."""
+    """The same client, whose connections (those through proxies too) keep to `exchange_deadline` and out of logs."""
     for name in _LOGGERS:
-        logging.getLogger(name).addFilter(_is_not_ours)
+        logging.getLogger(name).addFilter(_is_not_our_exchange)
     private: Any = client  # httpx hands no network backend on to the pools that it makes, so they are given theirs here
     for transport in (private._transport, *private._mounts.values()):
         if transport is not None:
-            transport._pool._network_backend = _Network(transport._pool._network_backend)
+            transport._pool._network_backend = _DeadlineNetwork(transport._pool._network_backend)
     return client
 
 
-def end_if_more_came(response: httpx.Response) -> None:
+def close_after_extra_bytes(response: httpx.Response) -> None:
     """Close the connection of an answer that is over, if more than it was sent: the next request would get that as its answer."""
     private: Any = response.stream
     http11 = private._httpcore_stream._pool_request.connection
@@ -60,19 +60,19 @@ def end_if_more_came(response: httpx.Response) -> None:
         http11._network_stream.close()  # found closed by the pool, which then opens another
 
 
-def _is_not_ours(_: logging.LogRecord) -> bool:
+def _is_not_our_exchange(_: logging.LogRecord) -> bool:
     """httpcore logs the headers of an answer, in which a service may repeat a key. A filter that is there is not added again."""
     return _END.get() == math.inf
 
 
-def _left(late: type[httpcore.TimeoutException]) -> float:
+def _seconds_left(late: type[httpcore.TimeoutException]) -> float:
     seconds = _END.get() - time.monotonic()
     if seconds <= 0:
         raise late("the time for the whole exchange is over")
     return seconds
 
 
-class _Network(httpcore.NetworkBackend):
+class _DeadlineNetwork(httpcore.NetworkBackend):
     def __init__(self, backend: httpcore.NetworkBackend) -> None:
         self._backend = backend
 
@@ -87,27 +87,27 @@ class _Network(httpcore.NetworkBackend):
         """Try one address after the other; each gets its share of the time, so that the first cannot use it up."""
         addresses = _addresses(host, port)
         for place, address in enumerate(addresses):
-            share = _left(httpcore.ConnectTimeout) / (len(addresses) - place)
+            share = _seconds_left(httpcore.ConnectTimeout) / (len(addresses) - place)
             try:
-                return _Stream(self._backend.connect_tcp(address, port, share, local_address, socket_options))
+                return _DeadlineStream(self._backend.connect_tcp(address, port, share, local_address, socket_options))
             except (httpcore.ConnectError, httpcore.ConnectTimeout):
                 if place == len(addresses) - 1:
                     raise
         raise AssertionError("the last address either answers or raises")
 
     def sleep(self, seconds: float) -> None:
-        self._backend.sleep(min(seconds, _left(httpcore.ConnectTimeout)))
+        self._backend.sleep(min(seconds, _seconds_left(httpcore.ConnectTimeout)))
 
 
 def _addresses(host: str, port: int) -> list[str]:
     try:
-        found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
+        entries = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
     except (OSError, UnicodeError) as error:
         raise httpcore.ConnectError(str(error)) from error
-    return list(dict.fromkeys(str(address[0]) for *_, address in found))
+    return list(dict.fromkeys(str(address[0]) for *_, address in entries))
 
 
-class _Stream(httpcore.NetworkStream):
+class _DeadlineStream(httpcore.NetworkStream):
     """A connection that is late as soon as its exchange is, whatever each single step may take.
 
     Head and body of a request are written apart, and here sent together: two packets would wake the service twice.
@@ -120,7 +120,7 @@ class _Stream(httpcore.NetworkStream):
     def read(self, max_bytes: int, timeout: float | None = None) -> bytes:  # noqa: ARG002  # as in connect_tcp
         with suppress(httpcore.WriteError):  # a service may answer and hang up before it has heard all, so it is heard
             self._flush()
-        return self._stream.read(max_bytes, _left(httpcore.ReadTimeout))
+        return self._stream.read(max_bytes, _seconds_left(httpcore.ReadTimeout))
 
     def write(self, buffer: bytes, timeout: float | None = None) -> None:  # noqa: ARG002  # as in connect_tcp
         self._unsent += buffer
@@ -130,7 +130,7 @@ class _Stream(httpcore.NetworkStream):
     def _flush(self) -> None:
         unsent, self._unsent = self._unsent, b""
         for start in range(0, len(unsent), _PIECE):
-            self._stream.write(unsent[start : start + _PIECE], _left(httpcore.WriteTimeout))
+            self._stream.write(unsent[start : start + _PIECE], _seconds_left(httpcore.WriteTimeout))
 
     def start_tls(
         self,
@@ -138,7 +138,7 @@ class _Stream(httpcore.NetworkStream):
         server_hostname: str | None = None,
         timeout: float | None = None,  # noqa: ARG002  # as in connect_tcp
     ) -> httpcore.NetworkStream:
-        return _Stream(self._stream.start_tls(ssl_context, server_hostname, _left(httpcore.ConnectTimeout)))
+        return _DeadlineStream(self._stream.start_tls(ssl_context, server_hostname, _seconds_left(httpcore.ConnectTimeout)))
 
     def close(self) -> None:
         self._stream.close()

@@ -1,4 +1,4 @@
-"""SQLite through apsw, which brings its own: with FTS5 and extension loading, whatever Python was built with."""
+"""SQLite through apsw, with full-text search and vectors; strangers' files are opened read-only."""
 
 from __future__ import annotations
 
@@ -12,9 +12,13 @@ from searchmark.errors import FormatError, UsageError
 if TYPE_CHECKING:
     import apsw
 
+
 IN_MEMORY = ":memory:"
+
 PRIVATE_FILE = ""  # SQLite's word for a file without a name, which is gone when it is closed, however that happens
+
 LONGEST_VALUE = 1 << 27  # bytes of one value of a stranger's database
+
 REINSTALL = "install apsw from its wheel, which carries a SQLite that can: pip install --force-reinstall --only-binary apsw apsw"
 
 
@@ -35,8 +39,8 @@ def open_to_read(path: Path) -> apsw.Connection:
     import apsw
 
     # Without its log a file is as it will be, and SQLite need not lock it or write beside it.
-    logged = any(_is_there(path, Path(f"{path}{ending}")) for ending in ("-wal", "-journal"))
-    address = f"{path.absolute().as_uri()}?mode=ro{'' if logged else '&immutable=1'}"
+    has_log = any(_has_log(path, Path(f"{path}{ending}")) for ending in ("-wal", "-journal"))
+    address = f"{path.absolute().as_uri()}?mode=ro{'' if has_log else '&immutable=1'}"
     connection = apsw.Connection(address, flags=apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_URI)
     for setting, value in (
         (apsw.SQLITE_DBCONFIG_DEFENSIVE, 1),
@@ -48,11 +52,11 @@ def open_to_read(path: Path) -> apsw.Connection:
         connection.config(setting, value)
     connection.limit(apsw.SQLITE_LIMIT_LENGTH, LONGEST_VALUE)
     connection.limit(apsw.SQLITE_LIMIT_ATTACHED, 0)
-    connection.authorizer = _only_reading
+    connection.authorizer = _authorize_reading
     return connection
 
 
-def _is_there(path: Path, log: Path) -> bool:
+def _has_log(path: Path, log: Path) -> bool:
     """Whether a database has this log beside it; SQLite would wait for a pipe without end, and follow a link."""
     try:
         mode = log.lstat().st_mode
@@ -63,7 +67,7 @@ def _is_there(path: Path, log: Path) -> bool:
     return True
 
 
-def _only_reading(operation: int, name: str | None, argument: str | None, *_: str | None) -> int:
+def _authorize_reading(operation: int, name: str | None, argument: str | None, *_: str | None) -> int:
     import apsw
 
     reads = operation in (apsw.SQLITE_SELECT, apsw.SQLITE_READ)

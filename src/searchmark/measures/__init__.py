@@ -1,4 +1,4 @@
 """What a number means: formulas, the catalogue of measures, and the grammar of their names.
 
-Private: what is meant for others is a name of `searchmark`.
+Internal: the names for others are those of `searchmark`.
 """

@@ -1,23 +1,77 @@
-"""What an agent returned for one case: a status, hits, and how they came about."""
+"""What an agent returned for one case: status, hits, and how they came about."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from array import array
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields
-from typing import Annotated, Any, Literal, NamedTuple, get_args
+from typing import Annotated, Any, Literal, NamedTuple, get_args, overload
 
 from annotated_types import Ge, Le
 
+from searchmark.config.strict import STRICT, Count, Number, Positive, short_repr, strict_record
 from searchmark.errors import with_excerpt
-from searchmark.options.short_repr import short_repr
-from searchmark.options.strict import strict_record
-from searchmark.records.ids import id_text
-from searchmark.records.samples import ManyMilliseconds, Milliseconds
+from searchmark.records.document import id_text
+
+# Many times in little memory: eight bytes each, where a tuple of Python's numbers takes thirty-two.
+
+Milliseconds = Annotated[float, Ge(0), STRICT]
+
+
+class Samples(Sequence[float]):
+    """Numbers that are never changed, equal to a tuple of the same ones."""
+
+    __slots__ = ("_packed",)
+
+    def __init__(self, samples: Iterable[float] = ()) -> None:
+        self._packed = array("d", samples).tobytes()
+
+    def _numbers(self) -> memoryview[float]:
+        return memoryview(self._packed).cast("d")
+
+    def __len__(self) -> int:
+        return len(self._numbers())
+
+    def __iter__(self) -> Iterator[float]:
+        return iter(self._numbers())
+
+    @overload
+    def __getitem__(self, which: int) -> float: ...
+    @overload
+    def __getitem__(self, which: slice) -> Sequence[float]: ...
+    def __getitem__(self, which: int | slice) -> float | Sequence[float]:
+        return tuple(self)[which]
+
+    def __eq__(self, other: object) -> bool:
+        return tuple(self) == tuple(other) if isinstance(other, Samples | tuple) else NotImplemented
+
+    def __hash__(self) -> int:
+        return hash(tuple(self))
+
+    def __repr__(self) -> str:
+        return repr(tuple(self))
+
+
+class _SamplesSchema:
+    """Tells pydantic to read a list of times as `Samples`."""
+
+    def __get_pydantic_core_schema__(self, _: Any, handler: Callable[[Any], Any]) -> Any:
+        from pydantic_core import core_schema
+
+        return core_schema.no_info_after_validator_function(Samples, handler(tuple[Milliseconds, ...]))
+
+
+ManyMilliseconds = Annotated[Sequence[Milliseconds], _SamplesSchema()]
+
 
 Status = Literal["ok", "empty", "error", "timeout", "not_run"]
+
 STATUSES: tuple[Status, ...] = get_args(Status)
+
 OK, EMPTY, ERROR, TIMEOUT, NOT_RUN = range(len(STATUSES))
-Share = Annotated[float, Ge(0), Le(1)]
+
+Share = Annotated[float, Ge(0), Le(1), STRICT]
+
 LineTokens = Annotated[int, Ge(0), Le(10**9)]  # of one line
 
 
@@ -50,57 +104,42 @@ class Hit:
 
 @strict_record(slots=True)
 class AnswerDetails:
-    """How one answer came about.
+    """How one answer came about. A time is None where it was not measured; what an agent says of itself is taken as it is."""
 
-    ``asked`` is a digest of the query. ``cold_ms`` and ``warm_ms`` are samples of latency, one for every search that took
-    place: one that failed has the time that it took, one that had to be ended its deadline, and ``repeat_failures`` of the warm
-    ones did either. ``failure`` is why there is no answer, ``failure_excerpt`` what
-    was there instead, ``traceback`` where in its code the agent was then, ``printed`` the end of what it printed
-    meanwhile, and ``repeat_failure`` why a repeat had none. ``not_whole`` says that the
-    agent was not asked, since the repository lacks contents, and ``lost_workers`` how many workers ended one after the other while
-    they asked the block of cases that this one was in, so that it was given up. ``doubted_times`` counts the searches whose time is
-    the runner's own, since that contradicts the worker's. ``unstable`` counts the repeats with another answer,
-    ``dropped`` what the runner left out of this one, and ``unreachable`` names the relevant targets that were not there to be
-    found. ``said`` is the agent's own remark. ``first_hit_ms`` is the runner's own time until the first hit of an agent that
-    gives them one by one. What the agent says of the cold search: ``tokens`` of the answer, counted by ``tokens_by``;
-    ``retries``, None where it does not say; ``waited_ms`` between attempts and for a rate limit; ``start_ms`` that starting a
-    process takes. Both times are part of ``cold_ms``, and so is ``index_cold_ms``, what an index alone took; ``index_warm_ms`` are
-    those parts of ``warm_ms``. ``ann_recall`` is the share of the true nearest ``ann_k`` vectors that an approximate index found,
-    all that are as near as the last of them being as good, and ``ann_overlap`` the same as if there were no ties.
-    ``line_tokens``: by document, the lines that somebody reads who follows the answer as far as any budget goes, and their tokens,
-    counted by ``line_tokens_by``; None where the texts are not known, or where the case judges no lines.
-    """
-
+    # latency of the first searches: a failed one counts with the time it took, one that was ended with its deadline
     cold_ms: tuple[Milliseconds, ...] = ()
-    warm_ms: ManyMilliseconds = ()
-    first_hit_ms: Milliseconds | None = None
-    cost: float | None = None
-    tokens: Annotated[int, Ge(0)] | None = None
-    tokens_by: str | None = None
-    retries: Annotated[int, Ge(0)] | None = None
-    waited_ms: Milliseconds | None = None
-    start_ms: Milliseconds | None = None
-    index_cold_ms: Milliseconds | None = None
-    index_warm_ms: ManyMilliseconds = ()
-    ann_k: Annotated[int, Ge(1)] | None = None
+    warm_ms: ManyMilliseconds = ()  # latency of the repeats, failed ones included
+    first_hit_ms: Milliseconds | None = None  # the runner's own time until the first hit of an agent that gives them one by one
+    cost: Number | None = None
+    tokens: Count | None = None  # of the answer, as the agent says
+    tokens_by: str | None = None  # what counted them
+    retries: Count | None = None  # as the agent says; None where it does not
+    waited_ms: Milliseconds | None = None  # between attempts and for a rate limit; part of cold_ms
+    start_ms: Milliseconds | None = None  # that starting a process took; part of cold_ms
+    index_cold_ms: Milliseconds | None = None  # what the index alone took of cold_ms
+    index_warm_ms: ManyMilliseconds = ()  # what the index alone took of each of warm_ms
+    ann_k: Positive | None = None  # how many nearest vectors ann_recall looks at
+    # share of the true nearest vectors that an approximate index found; those as near as the last are as good
     ann_recall: Share | None = None
-    ann_overlap: Share | None = None
-    failure: str | None = None
-    failure_excerpt: str | None = None
-    traceback: str | None = None
-    printed: str | None = None
-    repeat_failure: str | None = None
-    repeat_failures: Annotated[int, Ge(0)] = 0
-    doubted_times: Annotated[int, Ge(0)] = 0
-    not_whole: bool = False
-    lost_workers: Annotated[int, Ge(0)] = 0
-    unstable: Annotated[int, Ge(0)] = 0
-    dropped: Mapping[str, Annotated[int, Ge(0)]] = field(default_factory=dict)
-    unreachable: tuple[str, ...] = ()
+    ann_overlap: Share | None = None  # the same as if there were no ties
+    failure: str | None = None  # why there is no answer
+    failure_excerpt: str | None = None  # what was there instead
+    traceback: str | None = None  # where in its code the agent was when it failed
+    printed: str | None = None  # the end of what the agent printed meanwhile
+    repeat_failure: str | None = None  # why a repeat had no answer
+    repeat_failures: Count = 0  # how many of the warm searches failed or had to be ended
+    doubted_times: Count = 0  # searches with the runner's own time, since that contradicts the worker's
+    not_whole: bool = False  # the agent was not asked, since the repository lacks contents
+    lost_workers: Count = 0  # workers that ended while they asked the block of cases that this one was in, so that it was given up
+    unstable: Count = 0  # repeats with another answer
+    dropped: Mapping[str, Count] = field(default_factory=dict)  # what the runner left out of this answer, by reason
+    unreachable: tuple[str, ...] = ()  # relevant targets that were not there to be found
+    # by document, the lines that a reader of the answer sees within any budget, and their tokens; None where the texts are not
+    # known or the case judges no lines
     line_tokens: Mapping[str, CountedText] | None = None
-    line_tokens_by: str | None = None
-    said: Any = None
-    asked: str | None = None
+    line_tokens_by: str | None = None  # what counted them
+    said: Any = None  # the agent's own remark
+    asked: str | None = None  # a digest of the query
 
     @property
     def whole_failure(self) -> str | None:
@@ -115,6 +154,7 @@ class AnswerDetails:
 
 
 NOTHING_KNOWN = AnswerDetails()
+
 _DEFAULTS = [(each.name, getattr(NOTHING_KNOWN, each.name)) for each in fields(NOTHING_KNOWN)]  # made once: there are many answers
 
 

@@ -1,7 +1,4 @@
-"""Digests of what a suite asks and of what it judges, whatever the order of its cases and judgments.
-
-Each is taken of lines of JSON, one per case, by id. They are put together from columns: there may be millions of judgments.
-"""
+"""Digests of what a suite asks and judges, whatever the order."""
 
 from __future__ import annotations
 
@@ -13,9 +10,11 @@ from dataclasses import dataclass
 from json.encoder import encode_basestring_ascii as quoted
 from typing import Any
 
-from searchmark.records.id_columns import are_plain
+from searchmark.records.columns import are_plain
 
 _SUM = re.compile("[0-9a-f]{64}", re.ASCII)
+
+
 # Grades that sort as texts as they do as numbers.
 _DIGITS = frozenset(range(10))
 
@@ -62,11 +61,11 @@ class JudgmentColumns:
 
 
 def query_digest(query: str, request: Mapping[str, Any] | None = None) -> str:
-    """What tells queries apart, and requests that cases bring along, short enough to be kept with every answer."""
-    return hashlib.sha256(f"{query}{_end(request)}".encode("utf-8", "surrogatepass")).hexdigest()[:16]
+    """What tells queries apart, and requests of cases, short enough to be kept with every answer."""
+    return hashlib.sha256(f"{query}{_request_suffix(request)}".encode("utf-8", "surrogatepass")).hexdigest()[:16]
 
 
-def _end(request: Mapping[str, Any] | None) -> str:
+def _request_suffix(request: Mapping[str, Any] | None) -> str:
     return f", {json.dumps(request, sort_keys=True)}" if request else ""
 
 
@@ -79,8 +78,8 @@ def queries_digest(
     """The digest of all that is asked."""
     texts = ["null"] * len(ids) if queries is None else list(map(json.dumps, queries))
     marks = ["false"] * len(ids) if unanswerable is None else list(map(json.dumps, unanswerable))
-    ends = [""] * len(ids) if requests is None else list(map(_end, requests))
-    return _digest(f"[{quoted(ids[row])}, {texts[row]}, {marks[row]}{ends[row]}]\n" for row in _by_id(ids))
+    ends = [""] * len(ids) if requests is None else list(map(_request_suffix, requests))
+    return _digest(f"[{quoted(ids[row])}, {texts[row]}, {marks[row]}{ends[row]}]\n" for row in _rows_by_id(ids))
 
 
 def judgments_digest(ids: Sequence[str], starts: list[int], columns: JudgmentColumns, more: Mapping[str, Sequence[Any]]) -> str:
@@ -91,34 +90,35 @@ def judgments_digest(ids: Sequence[str], starts: list[int], columns: JudgmentCol
     if columns.sort_as_json and not more:
         tails = {grade: f'", "id", {grade}, null, null]' for grade in _DIGITS}
         texts = [f'["{target}{tails[grade]}' for target, grade in zip(columns.targets, columns.grades, strict=True)]
-        return _digest(f"[{quoted(ids[i])}, [{', '.join(sorted(texts[starts[i] : starts[i + 1]]))}]]\n" for i in _by_id(ids))
+        return _digest(f"[{quoted(ids[i])}, [{', '.join(sorted(texts[starts[i] : starts[i + 1]]))}]]\n" for i in _rows_by_id(ids))
     texts = columns.as_json()
-    ordered = ((case, columns.by_target(starts[case], starts[case + 1])) for case in _by_id(ids))
+    rows_of_cases = ((case, columns.by_target(starts[case], starts[case + 1])) for case in _rows_by_id(ids))
     ends = {case: "".join(f", {json.dumps(each)}" for each in values) for case, values in more.items()}
     return _digest(
-        f"[{quoted(ids[case])}, [{', '.join([texts[row] for row in rows])}]{ends.get(ids[case], '')}]\n" for case, rows in ordered
+        f"[{quoted(ids[case])}, [{', '.join([texts[row] for row in rows])}]{ends.get(ids[case], '')}]\n"
+        for case, rows in rows_of_cases
     )
 
 
-def digest_of_cases(searched: Mapping[str, str]) -> str:
+def digest_of_cases(corpora: Mapping[str, str]) -> str:
     """One digest of what each case searches, where that is not the same for all: a sum, to which other cases can be added."""
-    each = (hashlib.sha256(f"{case}\0{digest}".encode("utf-8", "surrogatepass")).digest() for case, digest in searched.items())
+    each = (hashlib.sha256(f"{case}\0{digest}".encode("utf-8", "surrogatepass")).digest() for case, digest in corpora.items())
     return _sum(int.from_bytes(one) for one in each)
 
 
-def added(digests: Iterable[str | None]) -> str | None:
+def sum_digests(digests: Iterable[str | None]) -> str | None:
     """The digest of all cases from digests of some of them each; None where one is not known."""
-    known = list(digests)
-    if any(each is None or not _SUM.fullmatch(each) for each in known):
+    parts = list(digests)
+    if any(each is None or not _SUM.fullmatch(each) for each in parts):
         return None
-    return _sum(int(each, 16) for each in known if each is not None)
+    return _sum(int(each, 16) for each in parts if each is not None)
 
 
 def _sum(numbers: Iterable[int]) -> str:
     return f"{sum(numbers) % (1 << 256):064x}"
 
 
-def _by_id(ids: Sequence[str]) -> list[int]:
+def _rows_by_id(ids: Sequence[str]) -> list[int]:
     return sorted(range(len(ids)), key=ids.__getitem__)
 
 

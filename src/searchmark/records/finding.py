@@ -1,13 +1,16 @@
-"""A finding: one thing that a reader must not miss, with a code that scripts can rely on."""
+"""A finding: one thing that a reader must not miss. Its kind says what all findings of one code have in common."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
 from typing import Literal
 
-from searchmark.options.short_repr import short_repr
+from searchmark.config.strict import short_repr
 
 Severity = Literal["error", "warning", "note"]
+
+SEVERITIES: tuple[Severity, ...] = ("error", "warning", "note")
 
 
 @dataclass(frozen=True)
@@ -27,12 +30,38 @@ class Finding:
     __repr__ = short_repr
 
 
+# What findings are about: the headings that a reader finds them under, in their order.
+
+Theme = Literal[
+    "Runs",
+    "Gold against its corpus",
+    "Gold against itself",
+    "Gold against the agents",
+    "What the numbers can be",
+    "What the gate can see",
+    "Published numbers",
+    "Other findings",
+]
+
+RUNS: Theme = "Runs"
+CORPUS: Theme = "Gold against its corpus"
+GOLD: Theme = "Gold against itself"
+AGENTS: Theme = "Gold against the agents"
+NUMBERS: Theme = "What the numbers can be"
+GATE: Theme = "What the gate can see"
+CLAIMS: Theme = "Published numbers"
+OTHER: Theme = "Other findings"
+
+THEMES: tuple[Theme, ...] = (RUNS, CORPUS, GOLD, AGENTS, NUMBERS, GATE, CLAIMS, OTHER)
+
+
 @dataclass(frozen=True)
 class FindingKind:
-    """What all findings of one code have in common.
+    """What all findings of one code have in common. It stands beside the code that makes them.
 
     ``spoils``: a result with such a finding is untrusted, because it was not measured or measured something else. Other
-    errors leave the result as it is and say that it means less than it seems to.
+    errors leave the result as it is and say that it means less than it seems to. Only an error may spoil: whoever does not
+    know a code goes by its severity, and so never trusts a result that was spoilt.
     """
 
     code: str
@@ -41,3 +70,42 @@ class FindingKind:
     why: str | None = None
     fix: str | None = None
     spoils: bool = False
+    table: str | None = None  # of an audit: the one with the numbers behind these findings
+    theme: Theme = OTHER
+
+    __repr__ = short_repr
+
+    @property
+    def label(self) -> str:
+        """The severity, and whether the result is untrusted."""
+        return f"{self.severity}, untrusted" if self.spoils else self.severity
+
+    def __post_init__(self) -> None:
+        if self.severity not in SEVERITIES or self.theme not in THEMES:
+            raise ValueError(f"{self.code}: the severity {self.severity!r} or the theme {self.theme!r} does not exist")
+        if self.spoils and self.severity != "error":
+            raise ValueError(f"{self.code}: only a finding of severity error can spoil a result")
+
+
+FINDING_KINDS: dict[str, FindingKind] = {}  # ours by code, of the modules that are loaded
+
+
+def register(theme: Theme, *kinds: FindingKind, table: str | None = None) -> None:
+    """Make kinds of ours known. A code has one meaning."""
+    for kind in kinds:
+        known = replace(kind, theme=theme, table=kind.table or table)
+        if FINDING_KINDS.setdefault(kind.code, known) != known:
+            raise ValueError(f"there is another kind of finding with the code {kind.code!r}")
+
+
+def finding(kind: str | FindingKind, message: str, cases: Iterable[str] = ()) -> Finding:
+    """A finding of a kind; a mere code is that of one of ours."""
+    kind = FINDING_KINDS[kind] if isinstance(kind, str) else kind
+    return Finding(kind.code, kind.severity, message, tuple(cases), kind.why, kind.fix)
+
+
+def by_severity(findings: Iterable[Finding]) -> list[Finding]:
+    """Findings with the worst first, each only once, those of one code side by side."""
+    different = list(dict.fromkeys(findings))
+    first = {code: at for at, code in reversed([(at, each.code) for at, each in enumerate(different)])}
+    return sorted(different, key=lambda each: (SEVERITIES.index(each.severity), first[each.code]))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from array import array
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -12,43 +13,59 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from searchmark.options.strict import strict_record
-from searchmark.records.columns import starts_of
+from searchmark.config.strict import Number, Whole, strict_record
+from searchmark.errors import UsageError
+from searchmark.records.columns import Texts, null_column, number_column, starts_of, text_column, text_list
 from searchmark.records.digests import JudgmentColumns
-from searchmark.records.frames import null_column, number_column, text_column
-from searchmark.records.grades import grade_column
-from searchmark.records.id_columns import Texts, text_list
-from searchmark.records.ids import id_text
+from searchmark.records.document import id_text
 
 if TYPE_CHECKING:
     import polars as pl
 
+
+# Grades as a column of whole numbers.
+
+
+def grade_column(grades: list[int], cases: Sequence[str], starts: NDArray[np.int64], targets: Sequence[str]) -> NDArray[np.int64]:
+    """Grades as whole numbers; one that is none is refused, since cutting it would change what it is worth in silence."""
+    try:
+        return np.array(array("q", grades), np.int64)  # an array of whole numbers takes nothing else
+    except TypeError:  # perhaps 2.0, which is 2
+        whole = [_is_whole_number(grade) for grade in grades]
+    if False in whole:
+        row = whole.index(False)
+        case = cases[int(np.searchsorted(starts, row, side="right")) - 1]
+        raise UsageError(f"case {case!r}: the grade {grades[row]!r} of {targets[row]!r} is not a whole number; scale the grades")
+    return np.array(grades, np.float64).astype(np.int64)
+
+
+def _is_whole_number(grade: Any) -> bool:
+    return not isinstance(grade, str) and hasattr(grade, "__float__") and float(grade).is_integer()
+
+
 Match = Literal["id", "path", "glob", "symbol", "lines"]
+
 MATCHES: tuple[Match, ...] = get_args(Match)
 
-
-ScoreRange = tuple[float, float]
+ScoreRange = tuple[Number, Number]
 
 NO_RANK = 0  # expected ranks start at 1
 
 
 @strict_record(slots=True)
 class Judgment:
-    """What one target is worth to one query. Grade 0 means judged and not relevant.
-
-    ``score_range`` is where the score of its hit should lie; it may have one for each of several embedding models.
-    ``gain`` is what it pays in measures of gain, where that is not its grade: ratings such as 0.5. The grade is then the
-    gain rounded up. ``aspects`` are the grades of a query's aspects (subtopics, intents) that the target covers; the
-    grade of the judgment is the highest of them.
-    """
+    """What one target is worth to one query."""
 
     target: str
     match: Match = "id"
-    grade: int = 1
-    rank: int | None = None
+    grade: Whole = 1  # 0 means judged and not relevant
+    rank: Whole | None = None
+    # where the score of its hit should lie; by embedding model where it differs
     score_range: ScoreRange | Mapping[str, ScoreRange] | None = None
-    gain: float | None = None
-    aspects: Mapping[str, int] | None = None
+    # what it pays in measures of gain, where that is not its grade: ratings such as 0.5, whose grade is the gain rounded up
+    gain: Number | None = None
+    # grades of the query's aspects (subtopics, intents) that the target covers; the grade is the highest of them
+    aspects: Mapping[str, Whole] | None = None
 
     def __post_init__(self) -> None:
         if type(self.target) is not str:
@@ -122,8 +139,8 @@ class JudgmentTable:
         gains = self._own_gains(start, end)
         aspects = [None] * size if self.aspects is None else self.aspects[start:end]
         columns = (self.targets[start:end], match, grades, rank, ranges, gains, aspects)
-        for target, how, grade, place, known, gain, covered in zip(*columns, strict=True):
-            yield Judgment(target, MATCHES[how or 0], grade, place or None, known, gain, covered)
+        for target, match_number, grade, place, score_range, gain, covers in zip(*columns, strict=True):
+            yield Judgment(target, MATCHES[match_number or 0], grade, place or None, score_range, gain, covers)
 
     def of_cases(self, rows: Sequence[int]) -> JudgmentTable:
         """The judgments of some cases, in this order."""
@@ -148,13 +165,13 @@ class JudgmentTable:
     def _ranges(self, start: int, end: int) -> list[ScoreRange | dict[str, ScoreRange] | None]:
         """The score ranges in some rows as values, those of models by name."""
         ranges = [None if math.isnan(low) else (low, high) for low, high in self._bounds(self.ranges, start, end)]
-        known: list[ScoreRange | dict[str, ScoreRange] | None] = list(ranges)
+        ranges_by_row: list[ScoreRange | dict[str, ScoreRange] | None] = list(ranges)
         for model, column in sorted((self.model_ranges or {}).items()):
             for row in np.flatnonzero(~np.isnan(column[start:end, 0])).tolist():
                 low, high = column[start + row].tolist()
-                of_models = known[row]
-                known[row] = {**(of_models if isinstance(of_models, dict) else {}), model: (low, high)}
-        return known
+                of_models = ranges_by_row[row]
+                ranges_by_row[row] = {**(of_models if isinstance(of_models, dict) else {}), model: (low, high)}
+        return ranges_by_row
 
     @staticmethod
     def _bounds(column: NDArray[np.float64] | None, start: int, end: int) -> list[list[float]]:

@@ -1,67 +1,194 @@
-"""Runs: the answers of one agent, raw, in columns, and what is known about how they came about."""
+"""Runs: the answers of one agent, in columns."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import chain
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from searchmark.errors import UsageError
 from searchmark.records.answers import EMPTY, NOTHING_KNOWN, OK, STATUSES, Answer, AnswerDetails, Hit
-from searchmark.records.columns import NO_LINE, line_columns, rows_from, starts_of
-from searchmark.records.frames import Framed
-from searchmark.records.id_columns import Texts, ranks_by_score, texts_at
-from searchmark.records.ids import by_text
+from searchmark.records.columns import (
+    NO_LINE,
+    HasFrame,
+    Texts,
+    constant_columns,
+    distinct,
+    gather_rows,
+    line_columns,
+    null_column,
+    number_column,
+    ranks_by_score,
+    rows_from,
+    rows_or_none,
+    starts_of,
+    text_column,
+    texts_at,
+    typed_frame,
+)
+from searchmark.records.document import with_text_keys
 from searchmark.records.provenance import Provenance, RunLabel, display_names
-from searchmark.records.run_frames import hit_frame, time_frame, usage_frame
-from searchmark.records.shown import counted, quoted
+from searchmark.records.sentences import count_of, quote_name
 
 if TYPE_CHECKING:
     import polars as pl
 
 
-@dataclass(frozen=True, eq=False)
-class Run(Framed):
-    """All answers of one agent, raw, in columns: the hits of ``case_ids[i]`` are rows ``starts[i]:starts[i + 1]``.
+# The hits of a run, and the times of its searches, as frames; column by column, since there may be millions.
 
-    ``rank`` is the rank of each hit in its answer, from 1; None if the rows are in that order. ``scores`` is NaN where
-    the agent gave none; ``valid`` says whether a hit exists in the corpus, None if that is not known. ``first_line`` and
-    ``last_line`` are NO_LINE for a hit on a whole document, and None if all of them are. ``unique`` promises that no
-    answer names an id twice. ``dropped`` counts what a reader left out. ``queries`` is what was asked, where an imported file
-    says so beside the ids of its cases.
-    """
+# What agents state of an answer, and of which kind it is.
+USAGE_COLUMNS = {"cost": float, "tokens": int, "tokens_by": str, "retries": int, "waited_ms": float, "start_ms": float}
+
+ANN_COLUMNS = {"ann_k": int, "ann_recall": float, "ann_overlap": float}
+
+
+class HitTable(Protocol):
+    """The columns of a run; `Run` says what each of them means."""
+
+    @property
+    def case_ids(self) -> tuple[str, ...]: ...
+    @property
+    def starts(self) -> NDArray[np.int64]: ...
+    @property
+    def ids(self) -> Texts: ...
+    @property
+    def scores(self) -> NDArray[np.float64]: ...
+    @property
+    def rank(self) -> NDArray[np.int32] | None: ...
+    @property
+    def valid(self) -> NDArray[np.bool_] | None: ...
+    @property
+    def first_line(self) -> NDArray[np.int32] | None: ...
+    @property
+    def last_line(self) -> NDArray[np.int32] | None: ...
+
+
+def hit_frame(run: Mapping[str, str | None], hits: HitTable, status: Sequence[str]) -> pl.DataFrame:
+    """One row per hit, best first; one for an answer without any, so that no case gets lost."""
+    import polars as pl
+
+    answer, rank, rows = _frame_rows(hits)
+    count = len(rows)
+    return pl.DataFrame(
+        {
+            **constant_columns(run, count),
+            "case": text_column(hits.case_ids).gather(answer),
+            "status": text_column(status).gather(answer),
+            "rank": number_column(rank, rows < 0),
+            "id": gather_rows(text_column(hits.ids), rows),
+            "score": gather_rows(number_column(hits.scores, np.isnan(hits.scores)), rows),
+            "valid": null_column(bool, count) if hits.valid is None else gather_rows(pl.Series(values=hits.valid), rows),
+            "first_line": _line_column(hits.first_line, rows),
+            "last_line": _line_column(hits.last_line, rows),
+        }
+    )
+
+
+def _frame_rows(hits: HitTable) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
+    """For every row of the frame: which answer, which rank, and which row of the columns; -1 for an answer without hits."""
+    answer, place, rows = rows_or_none(hits.starts)
+    if hits.rank is None:
+        return answer, place + 1, rows
+    row_by_rank = np.empty(len(hits.rank) + 1, np.int64)
+    row_by_rank[-1] = -1  # which is where a row of -1 looks
+    first = np.repeat(hits.starts[:-1], np.diff(hits.starts))
+    row_by_rank[first + hits.rank - 1] = np.arange(len(hits.rank))
+    return answer, place + 1, row_by_rank[rows]
+
+
+def _line_column(lines: NDArray[np.int32] | None, rows: NDArray[np.int64]) -> pl.Series:
+    return (
+        null_column(int, len(rows)) if lines is None else gather_rows(number_column(lines.astype(np.int64), lines == NO_LINE), rows)
+    )
+
+
+def time_frame(
+    run: Mapping[str, str | None], case_ids: Sequence[str], status: Sequence[str], details: Sequence[AnswerDetails]
+) -> pl.DataFrame:
+    """One row per search that was timed: of which case and kind, its number among these, and its milliseconds."""
+    import polars as pl
+
+    samples: dict[str, list[Sequence[float]]] = {
+        "cold": [each.cold_ms for each in details],
+        "warm": [each.warm_ms for each in details],
+        "first_hit": [() if each.first_hit_ms is None else (each.first_hit_ms,) for each in details],
+        "index_cold": [() if each.index_cold_ms is None else (each.index_cold_ms,) for each in details],
+        "index_warm": [each.index_warm_ms for each in details],
+    }
+    cases, statuses = text_column(case_ids), text_column(status)
+    frames = [_times_of({**run, "kind": kind}, times, cases, statuses) for kind, times in samples.items()]
+    return pl.concat(frames)
+
+
+def usage_frame(
+    run: Mapping[str, str | None], case_ids: Sequence[str], status: Sequence[str], details: Sequence[AnswerDetails]
+) -> pl.DataFrame:
+    """One row per answer: what it took beside time and what its index found, as the agent states it; null where it does not."""
+    columns = {name: [getattr(each, name) for each in details] for name in USAGE_COLUMNS | ANN_COLUMNS}
+    return typed_frame(
+        [
+            {**run, "case": case, "status": answer_status, **dict(zip(columns, values, strict=True))}
+            for case, answer_status, *values in zip(case_ids, status, *columns.values(), strict=False)
+        ],
+        {"run": str, "snapshot": str, "case": str, "status": str, **USAGE_COLUMNS, **ANN_COLUMNS},
+    )
+
+
+def _times_of(run: Mapping[str, str | None], times: list[Sequence[float]], cases: pl.Series, status: pl.Series) -> pl.DataFrame:
+    import polars as pl
+
+    starts = starts_of(map(len, times), len(times))
+    answer = np.repeat(np.arange(len(times)), np.diff(starts))
+    count = len(answer)
+    return pl.DataFrame(
+        {
+            **constant_columns(run, count),
+            "case": cases.gather(answer),
+            "status": status.gather(answer),
+            "search": np.arange(count) - starts[answer] + 1,
+            "ms": np.fromiter(chain.from_iterable(times), np.float64, count),
+        }
+    )
+
+
+# Runs: the answers of one agent, raw, in columns, and what is known about how they came about.
+
+
+@dataclass(frozen=True, eq=False)
+class Run(HasFrame):
+    """All answers of one agent, raw, in columns: the hits of ``case_ids[i]`` are rows ``starts[i]:starts[i + 1]``."""
 
     label: RunLabel
     case_ids: tuple[str, ...]
     starts: NDArray[np.int64]
     ids: Texts
-    scores: NDArray[np.float64]
-    status: NDArray[np.uint8]
-    rank: NDArray[np.int32] | None = None
-    valid: NDArray[np.bool_] | None = None
-    first_line: NDArray[np.int32] | None = None
-    last_line: NDArray[np.int32] | None = None
-    unique: bool = False
+    scores: NDArray[np.float64]  # NaN where the agent gave none
+    status: NDArray[np.uint8]  # of each answer, as its number in STATUSES
+    rank: NDArray[np.int32] | None = None  # of each hit in its answer, from 1; None if the rows are in that order
+    valid: NDArray[np.bool_] | None = None  # whether each hit exists in the corpus; None if that is not known
+    first_line: NDArray[np.int32] | None = None  # NO_LINE for a hit on a whole document; None if all of them are
+    last_line: NDArray[np.int32] | None = None  # as first_line
+    unique: bool = False  # promises that no answer names an id twice
     provenance: Provenance = Provenance()  # noqa: RUF009  # frozen
-    dropped: Mapping[str, int] = field(default_factory=dict)
+    dropped: Mapping[str, int] = field(default_factory=dict)  # what a reader left out, by reason
     details: tuple[AnswerDetails, ...] | None = None
-    queries: tuple[str | None, ...] | None = None
+    queries: tuple[str | None, ...] | None = None  # what was asked, where an imported file says so beside the ids of its cases
 
     @classmethod
     def from_answers(cls, agent: str | RunLabel, answers: Iterable[Answer], **rest: Any) -> Run:
         """Build a run from answers, hits in the order given; a case that is answered twice is refused."""
-        label, rows = _label(agent), list(answers)
-        seen: set[str] = set()
+        label, rows = _as_label(agent), list(answers)
+        cases: set[str] = set()
         for answer in rows:
-            if answer.case in seen:
+            if answer.case in cases:
                 raise UsageError(f"the run {label.agent!r} has a duplicate answer to the case {answer.case!r}")
-            seen.add(answer.case)
+            cases.add(answer.case)
         hits = list(chain.from_iterable(answer.hits for answer in rows))
         valid = None if any(hit.valid is None for hit in hits) else np.array([hit.valid for hit in hits], bool)
         first_line, last_line = line_columns([hit.lines for hit in hits])
@@ -85,7 +212,7 @@ class Run(Framed):
     @classmethod
     def from_scores(cls, scores: Mapping[str, Mapping[str, float]], agent: str | RunLabel = "run", **rest: Any) -> Run:
         """Build a run from ``{case: {id: score}}``; as in trec_eval, by score, then id, both descending."""
-        return ScoredRun.of(_label(agent), scores, **rest)
+        return ScoredRun.of(_as_label(agent), scores, **rest)
 
     @classmethod
     def from_frame(
@@ -96,11 +223,11 @@ class Run(Framed):
         The columns are found by their usual names (case or query_id, id or docid, rank, score); ``mapping`` names others:
         {"id": "sku"}. Hits come by rank, or without one by score as in trec_eval, or else in the order of the rows.
         """
-        from searchmark.records.run_reading import run_of_frame
+        from searchmark.records.dataframes import read_run_frame
 
-        found = run_of_frame(table, mapping)
-        label = RunLabel(found.agent or "run", found.snapshot) if agent is None else _label(agent)
-        return cls(label, **found.columns, **rest)
+        frame = read_run_frame(table, mapping)
+        label = RunLabel(frame.agent or "run", frame.snapshot) if agent is None else _as_label(agent)
+        return cls(label, **frame.columns, **rest)
 
     @property
     def agent(self) -> str:
@@ -162,10 +289,10 @@ class Run(Framed):
             return rows, starts
         answer = np.repeat(np.arange(len(answers)), np.diff(starts))
         in_order = self.rank[rows] == np.arange(len(rows)) - starts[answer] + 1
-        moved = np.unique(answer[~in_order])  # most answers of most files are in order
-        all_rows, all_starts = rows_from(self.starts[answers[moved]], lengths[moved])
+        unordered = distinct(answer[~in_order])  # most answers of most files are in order
+        all_rows, all_starts = rows_from(self.starts[answers[unordered]], lengths[unordered])
         rank = self.rank[all_rows]
-        places = np.repeat(starts[moved], np.diff(all_starts)) + rank - 1
+        places = np.repeat(starts[unordered], np.diff(all_starts)) + rank - 1
         rows[places[rank <= limit]] = all_rows[rank <= limit]
         return rows, starts
 
@@ -231,7 +358,7 @@ class Run(Framed):
         return [STATUSES[status] for status in self.status.tolist()]
 
     def __repr__(self) -> str:
-        return f"Run({quoted(self.name)}, {counted(len(self), 'answer')}, {counted(len(self.scores), 'hit')})"
+        return f"Run({quote_name(self.name)}, {count_of(len(self), 'answer')}, {count_of(len(self.scores), 'hit')})"
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Run) and self._identity == other._identity and list(self.answers) == list(other.answers)
@@ -254,11 +381,11 @@ class ScoredRun(Run):
 
     @classmethod
     def of(cls, label: RunLabel, scores: Mapping[str, Mapping[str, float]], **rest: Any) -> ScoredRun:
-        scores = by_text(scores, "the id of a case")
+        scores = with_text_keys(scores, "the id of a case")
         starts = starts_of(map(len, scores.values()), len(scores))
         by_id: list[dict[str, float]] = []
         values = np.fromiter(chain.from_iterable(_copied_values(scores, by_id)), np.float64, int(starts[-1]))
-        run = cls(label, tuple(scores), starts, [], values, _answered(starts), rank=None, unique=True, **rest)
+        run = cls(label, tuple(scores), starts, [], values, _status_from_hits(starts), rank=None, unique=True, **rest)
         del vars(run)["ids"], vars(run)["rank"]
         vars(run)["by_id"] = tuple(by_id)
         _refuse_scores(run, ~np.isfinite(run.scores))
@@ -273,14 +400,14 @@ class ScoredRun(Run):
         return ranks_by_score(self.ids, self.scores, self.starts)
 
 
-def _label(agent: str | RunLabel) -> RunLabel:
+def _as_label(agent: str | RunLabel) -> RunLabel:
     return RunLabel(agent) if isinstance(agent, str) else agent
 
 
 def _copied_values(scores: Mapping[str, Mapping[str, float]], copies: list[dict[str, float]]) -> Iterator[Iterable[float]]:
     """The scores of every answer, taken from a copy while that is still in the cache of the processor."""
     for case, of_case in scores.items():
-        copy = dict(by_text(of_case, f"case {case!r}: the id of a hit"))
+        copy = dict(with_text_keys(of_case, f"case {case!r}: the id of a hit"))
         copies.append(copy)
         yield copy.values()
 
@@ -293,6 +420,6 @@ def _refuse_scores(run: Run, odd: NDArray[np.bool_]) -> None:
         raise UsageError(f"case {case!r}: the score of {run.ids[row]!r} is {run.scores[row]}; scores must be finite numbers")
 
 
-def _answered(starts: NDArray[np.int64]) -> NDArray[np.uint8]:
+def _status_from_hits(starts: NDArray[np.int64]) -> NDArray[np.uint8]:
     """The status of answers that are only known by their hits: ok, or empty without any."""
     return np.where(np.diff(starts) > 0, OK, EMPTY).astype(np.uint8)

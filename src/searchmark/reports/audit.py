@@ -1,25 +1,38 @@
-"""An audit as JSON, for machines, and back."""
+"""An audit as text, Markdown, HTML and JSON, and back from JSON."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass
 from functools import cache
 from os import PathLike
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from searchmark.audit.result import Audit, AuditCell, AuditTable, Lack
-from searchmark.errors import FormatError
-from searchmark.files.schemas import Schema
-from searchmark.files.store import check_shape, parse_json, read_text
-from searchmark.findings import Finding
-from searchmark.reports.case_entries import with_numbers
+from searchmark.audit.check import Audit, AuditCell, AuditTable, Lack, kind_of
+from searchmark.errors import FormatError, UsageError
+from searchmark.io.data import Schema, check_shape, parse_json
+from searchmark.io.plugins import load_code
+from searchmark.io.secrets import environment_secrets, scrub, without_measured_texts
+from searchmark.io.store import read_text
+from searchmark.records.finding import Finding
+from searchmark.records.sentences import plain_count
+from searchmark.reports.json_file import with_json_numbers
+from searchmark.reports.markdown import finding_lines, table_lines
+from searchmark.reports.quoting import LONGEST_SENTENCE, markdown_line, without_commands
+from searchmark.reports.run_tables import finding_counts, finding_sentence, lines_below, with_first_of_code
+from searchmark.reports.table import SMALLEST_P, UNDEFINED, Cell, Count, Number, PValue, Table, Text, table
+from searchmark.reports.text import SEVERITY_STYLES, WIDTH, Part, layout_text, styled_line
 
 if TYPE_CHECKING:
     from pydantic import TypeAdapter
 
+
+# An audit as JSON, for machines, and back.
+
 AUDIT_SCHEMA = Schema("audit", 1)
+
 LARGEST = 2**63 - 1  # of whole numbers
 
 
@@ -52,16 +65,16 @@ class AuditFile:
     tables: Mapping[str, TableEntry]
 
 
-def audit_json(found: Audit) -> str:
+def audit_json(audit: Audit) -> str:
     """The machine-readable form."""
     data = {
         **AUDIT_SCHEMA.header(),
-        "suite": None if found.suite is None else {"name": found.suite, "hashes": dict(found.hashes), "cases": found.cases},
-        "lacking": list(found.lacking),
-        "audit": [asdict(each) for each in found.findings],
-        "tables": {each.name: {"title": each.title, "rows": _rows(each)} for each in found.tables if each.rows},
+        "suite": None if audit.suite is None else {"name": audit.suite, "hashes": dict(audit.hashes), "cases": audit.cases},
+        "lacking": list(audit.lacking),
+        "audit": [asdict(each) for each in audit.findings],
+        "tables": {each.name: {"title": each.title, "rows": _rows(each)} for each in audit.tables if each.rows},
     }
-    return json.dumps(with_numbers(data), indent=1) + "\n"
+    return json.dumps(with_json_numbers(data), indent=1) + "\n"
 
 
 def _rows(table: AuditTable) -> list[dict[str, AuditCell]]:
@@ -78,7 +91,7 @@ def read_audit(path: str | PathLike[str]) -> Audit | None:
     data = parse_json(path, read_text(path))
     if not is_audit(data):
         return None
-    file = check_shape(path, _adapter(), AUDIT_SCHEMA.upgraded(path, data))
+    file = check_shape(path, _adapter(), AUDIT_SCHEMA.upgrade(path, data))
     tables = tuple(_table(path, name, entry) for name, entry in file.tables.items())
     if file.suite is None:
         return Audit(None, 0, file.audit, {}, tables, lacking=file.lacking)
@@ -103,3 +116,127 @@ def _adapter() -> TypeAdapter[AuditFile]:
     from pydantic import TypeAdapter
 
     return TypeAdapter(AuditFile)
+
+
+# An audit laid out: text for a terminal, and Markdown.
+
+# The tables that a screen shows whatever was found; the last two are there only if they were asked for.
+_ALWAYS_SHOWN = ("measures", "comparison_to_settle", "next_pairs")
+
+
+_LACKS: Mapping[Lack, str] = {
+    "queries": "the texts of queries (--topics)",
+    "corpus": "a corpus (--corpus)",
+    "runs": "runs (--run)",
+    "second_run": "a second run (--run)",
+    "gate": "a gate (--config)",
+}
+
+
+def audit_text(audit: Audit, *, every_table: bool = True, colour: bool = False, width: int = WIDTH) -> str:
+    """What was found, for a terminal; without ``every_table`` only those that findings refer to, and the names of the others."""
+    return layout_text(_audit_parts(audit, every_table), colour=colour, width=width)
+
+
+def _audit_parts(audit: Audit, every_table: bool) -> Iterator[Part]:
+    yield styled_line(audit_summary(audit), "bold")
+    yield from map(styled_line, not_checked(audit))
+    for each, is_first in with_first_of_code(audit.findings):
+        yield styled_line(finding_sentence(each), SEVERITY_STYLES[each.severity])
+        yield from map(styled_line, lines_below(each, reasons=is_first))
+    names = {*_ALWAYS_SHOWN, *(kind.table for each in audit.findings if (kind := kind_of(each.code)) is not None)}
+    for numbers in shown_tables(audit):
+        if every_table or numbers.name in names:
+            yield styled_line(numbers.title, "bold")
+            yield audit_cells(numbers)
+    others = [numbers.name for numbers in shown_tables(audit) if not every_table and numbers.name not in names]
+    if others:
+        yield styled_line(f"more tables in -o audit.md: {', '.join(others)}")
+
+
+def audit_summary(audit: Audit) -> str:
+    """What was audited, and how many findings of each severity there are."""
+    counts = finding_counts(audit.findings) or "no findings"
+    return counts if audit.suite is None else f"{audit.suite} ({plain_count(audit.cases, 'case')}): {counts}"
+
+
+def not_checked(audit: Audit) -> Iterator[str]:
+    """What the checks that said nothing would need, if anything is lacking."""
+    if audit.lacking:
+        yield f"not checked, for lack of: {', '.join(_LACKS[each] for each in audit.lacking)}"
+
+
+def shown_tables(audit: Audit) -> list[AuditTable]:
+    """The tables that have rows."""
+    return [numbers for numbers in audit.tables if numbers.rows]
+
+
+def audit_cells(numbers: AuditTable) -> Table:
+    """A table of an audit as renderers lay it out."""
+    of_numbers = [any(isinstance(value, int | float) for value in column) for column in zip(*numbers.rows, strict=True)]
+    return table(numbers.columns, (tuple(map(_cell, row, of_numbers)) for row in numbers.rows))
+
+
+def _cell(value: AuditCell, among_numbers: bool) -> Cell:
+    if value is None:
+        return Number(None) if among_numbers else Text(UNDEFINED)
+    if isinstance(value, bool):
+        return Text("yes" if value else "no")
+    if isinstance(value, int):
+        return Count(value)
+    if isinstance(value, float):
+        return PValue(value) if 0 < value < SMALLEST_P else Number(value)  # what is not 0 does not read 0.0000
+    return Text(value)
+
+
+def audit_markdown(audit: Audit) -> str:
+    """What was found, as a document."""
+    return without_commands("\n".join(_markdown(audit)).rstrip() + "\n")
+
+
+def _markdown(audit: Audit) -> Iterator[str]:
+    yield f"# Audit of {markdown_line(audit.suite or 'published numbers', LONGEST_SENTENCE)}"
+    yield ""
+    yield markdown_line(audit_summary(audit), LONGEST_SENTENCE)
+    yield ""
+    for line in not_checked(audit):
+        yield markdown_line(line, LONGEST_SENTENCE)
+        yield ""
+    yield from finding_lines(audit.findings)
+    for numbers in shown_tables(audit):
+        yield f"## {markdown_line(numbers.title, LONGEST_SENTENCE)}"
+        yield ""
+        yield from table_lines(audit_cells(numbers))
+
+
+# The file of an audit: its format is that of its extension, and no secret of the environment is in it.
+
+
+def audit_format(path: str) -> str:
+    """The extension that says how an audit is written; any other is refused."""
+    suffix = Path(path).suffix.lower()
+    if suffix not in _FORMATS:
+        raise UsageError(f"{path}: an audit is written as {', '.join(list(_FORMATS)[:-1])} or {list(_FORMATS)[-1]}")
+    return suffix
+
+
+def without_secrets(audit: Audit) -> Audit:
+    """The audit with no secret of the environment in any text; ids of cases stay as they are, as in reports."""
+    secrets = environment_secrets()
+    return scrub(audit, without_measured_texts(secrets, (case for each in audit.findings for case in each.cases)))
+
+
+def audit_pieces(audit: Audit, suffix: str) -> Iterable[str]:
+    """An audit as it is written."""
+    content = _FORMATS[suffix](without_secrets(audit))
+    return [content] if isinstance(content, str) else content
+
+
+def _page(audit: Audit) -> Iterable[str]:
+    pieces: Iterable[str] = load_code("searchmark.reports.page.document:audit_html")(audit)  # by name, as renderers of reports are
+    return pieces
+
+
+_FORMATS: dict[str, Callable[[Audit], str | Iterable[str]]] = {
+    ".json": audit_json, ".md": audit_markdown, ".html": _page, ".txt": audit_text,
+}  # fmt: skip

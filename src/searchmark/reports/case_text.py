@@ -7,76 +7,75 @@ from collections.abc import Iterator
 from dataclasses import asdict
 from typing import Any
 
-import rich.text
-
-from searchmark.mining.case_diff import CaseDiff
-from searchmark.records import Case
-from searchmark.reports.case_view import AnswerView, CaseList, CaseView, JudgedTarget, PlacedHit
-from searchmark.reports.cells import UNDEFINED, Cell, Count, Number, Table, Text, table
-from searchmark.reports.quoting import LONGEST_SENTENCE, visible
-from searchmark.reports.text import WIDTH, Part, printed
+from searchmark.git.sources import CaseDiff
+from searchmark.judgments.cases import AnswerView, CaseList, CaseView, JudgedTarget, PlacedHit
+from searchmark.records.suite import Case
+from searchmark.reports.table import UNDEFINED, Cell, Count, Number, Table, Text, table
+from searchmark.reports.text import WIDTH, Part, layout_text, styled_line
 
 SCHEMA_VERSION = 1
+
 _DIFF_STYLES = {"diff ": "bold", "+++": "bold", "---": "bold", "@@": "cyan", "+": "green", "-": "red"}
+
 _DECIDED = {"reject": "rejected", "query": "new query"}
 
 
-def list_text(found: CaseList, *, colour: bool = False, width: int = WIDTH) -> str:
+def list_text(listing: CaseList, *, colour: bool = False, width: int = WIDTH) -> str:
     """A row for every case, and how many more there are."""
-    return printed(_list_parts(found), colour=colour, width=width)
+    return layout_text(_list_parts(listing), colour=colour, width=width)
 
 
-def _list_parts(found: CaseList) -> Iterator[Part]:
-    if found.sorted_by is not None:
-        yield _line(f"lowest {found.sorted_by} of {found.sorted_run} first")
-    if found.cases:
-        yield _list_table(found)
-    left_out = found.fitting - len(found.cases)
+def _list_parts(listing: CaseList) -> Iterator[Part]:
+    if listing.sorted_by is not None:
+        yield styled_line(f"lowest {listing.sorted_by} of {listing.sorted_run} first")
+    if listing.cases:
+        yield _list_table(listing)
+    left_out = listing.fitting - len(listing.cases)
     if left_out:
-        yield _line(f"and {left_out} more of {found.fitting} cases; --limit 0 lists all")
+        yield styled_line(f"and {left_out} more of {listing.fitting} cases; --limit 0 lists all")
 
 
-def _list_table(found: CaseList) -> Table:
-    first = found.cases[0]
+def _list_table(listing: CaseList) -> Table:
+    first = listing.cases[0]
     values = [(run, measure) for run, measures in first.values.items() for measure in measures]
     names = [measure if len(first.values) == 1 else f"{run} {measure}" for run, measure in values]
-    categories = ["category"] if any(case.category for case in found.cases) else []
-    decided = ["decision"] if any(case.decision for case in found.cases) else []
+    categories = ["category"] if any(case.category for case in listing.cases) else []
+    decisions = ["decision"] if any(case.decision for case in listing.cases) else []
     rows = (
         (
             Text(case.id),
             Text(case.query or UNDEFINED),
             *(Text(case.category or UNDEFINED) for _ in categories),
             Count(case.relevant),
-            *(Text(_DECIDED[case.decision] if case.decision else UNDEFINED) for _ in decided),
+            *(Text(_DECIDED[case.decision] if case.decision else UNDEFINED) for _ in decisions),
             *(Number(case.values[run][measure]) for run, measure in values),
         )
-        for case in found.cases
+        for case in listing.cases
     )
-    return table((f"{found.suite}: case", "query", *categories, "relevant", *decided, *names), rows)
+    return table((f"{listing.suite}: case", "query", *categories, "relevant", *decisions, *names), rows)
 
 
 def view_text(view: CaseView, *, colour: bool = False, width: int = WIDTH) -> str:
     """The case, its judgments, and what every run returned."""
-    return printed(_view_parts(view), colour=colour, width=width)
+    return layout_text(_view_parts(view), colour=colour, width=width)
 
 
 def _view_parts(view: CaseView) -> Iterator[Part]:
-    yield _line(f"{view.case.id} of {view.suite}", "bold")
-    yield from map(_line, _facts(view.case))
-    yield from map(_line, _decision(view))
+    yield styled_line(f"{view.case.id} of {view.suite}", "bold")
+    yield from map(styled_line, _facts(view.case))
+    yield from map(styled_line, _decision(view))
     if view.judgments:
         yield _judgment_table(view)
     else:
-        yield _line("no judgments")
+        yield styled_line("no judgments")
     for answer in view.answers:
-        yield _line(f"{answer.run}: {_ending(answer)}", "bold")
+        yield styled_line(f"{answer.run}: {_ending(answer)}", "bold")
         if answer.values:
-            yield _line(", ".join(_value(answer, name) for name in answer.values))
+            yield styled_line(", ".join(_value(answer, name) for name in answer.values))
         if answer.hits:
             yield _hit_table(answer)
         if len(answer.hits) < answer.returned:
-            yield _line(f"and {answer.returned - len(answer.hits)} more hits; --hits 0 shows all")
+            yield styled_line(f"and {answer.returned - len(answer.hits)} more hits; --hits 0 shows all")
     if view.diff is not None:
         yield from _diff_lines(view.diff)
 
@@ -90,11 +89,11 @@ def _decision(view: CaseView) -> Iterator[str]:
 
 
 def _diff_lines(diff: CaseDiff) -> Iterator[Part]:
-    yield _line(f"diff from {diff.parent[:12]} to {diff.commit[:12]}", "bold")
+    yield styled_line(f"diff from {diff.parent[:12]} to {diff.commit[:12]}", "bold")
     for line in diff.lines:
-        yield _line(line, next((style for sign, style in _DIFF_STYLES.items() if line.startswith(sign)), ""))
+        yield styled_line(line, next((style for sign, style in _DIFF_STYLES.items() if line.startswith(sign)), ""))
     if diff.cut:
-        yield _line(f"and more; git diff {diff.parent} {diff.commit} shows all")
+        yield styled_line(f"and more; git diff {diff.parent} {diff.commit} shows all")
 
 
 def _facts(case: Case) -> Iterator[str]:
@@ -139,11 +138,11 @@ def _value(answer: AnswerView, name: str) -> str:
 
 
 def _hit_table(answer: AnswerView) -> Table:
-    rows = ((Count(hit.rank), Text(_named(hit)), Count(hit.grade), Number(hit.score), Text(_marks(hit))) for hit in answer.hits)
+    rows = ((Count(hit.rank), Text(_hit_name(hit)), Count(hit.grade), Number(hit.score), Text(_marks(hit))) for hit in answer.hits)
     return table(("rank", "hit", "grade", "score", "remarks"), rows, secondary=("score",))
 
 
-def _named(hit: PlacedHit) -> str:
+def _hit_name(hit: PlacedHit) -> str:
     return hit.id if hit.lines is None else f"{hit.id}, lines {hit.lines[0]} to {hit.lines[1]}"
 
 
@@ -156,13 +155,9 @@ def _marks(hit: PlacedHit) -> str:
     return ", ".join(words for words, holds in marks if holds)
 
 
-def _line(text: str, style: str = "") -> rich.text.Text:
-    return rich.text.Text(visible(text, LONGEST_SENTENCE), style=style)
-
-
-def list_json(found: CaseList) -> str:
+def list_json(listing: CaseList) -> str:
     """The list with all that it holds."""
-    return _json("cases", asdict(found))
+    return _json("cases", asdict(listing))
 
 
 def view_json(view: CaseView) -> str:

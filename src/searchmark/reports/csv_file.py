@@ -1,62 +1,67 @@
-"""A report as CSV, to continue in a spreadsheet or a data frame: a row per run and case, or a row per mean.
-
-Values are in full; an undefined one is an empty cell. A list is a JSON array in one cell.
-"""
+"""A report as CSV, and the values of every case as `trec_eval -q` prints them."""
 
 from __future__ import annotations
 
 import csv
 import io
+import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from statistics import median
 
-from searchmark.analysis.latencies import Latency
-from searchmark.analysis.scores import Summary
-from searchmark.analysis.usage import Stated, UsageSummary
-from searchmark.records import AnswerDetails
-from searchmark.reports.case_records import CaseFacts
-from searchmark.reports.case_rows import CaseRow, case_rows, in_batches
-from searchmark.reports.cells import Milliseconds
-from searchmark.reports.quoting import csv_text, json_cell
+from searchmark.records.answers import AnswerDetails
+from searchmark.records.columns import original_bytes
+from searchmark.reports.cases import CaseColumns, CaseFacts, CaseRow, CaseSummary, case_rows, in_batches
+from searchmark.reports.quoting import csv_text, json_cell, visible, without_commands
 from searchmark.reports.report import AgentSummary, Report, Summaries
-from searchmark.reports.usage_layout import reduced_latencies, stated_rows
-from searchmark.reports.vector_layout import norm_name, score_spreads
+from searchmark.reports.run_tables import norm_name, reduced_latencies, score_spreads, stated_numbers
+from searchmark.reports.table import Milliseconds
+from searchmark.scoring.costs import Latency, UsageSummary
+
+# To continue in a spreadsheet or a data frame: a row per run and case, or a row per mean. Values are in full; an undefined one
+# is an empty cell. A list is a JSON array in one cell.
 
 CASE_COLUMNS = (
     "run", "test_case_id", "status", "query", "category", "retrieved_files", "ground_truth_files",
     "latency_ms", "cold_ms", "warm_ms", "first_hit_ms", "tokens", "tokens_by", "retries", "waited_ms", "start_ms",
     "index_cold_ms", "index_warm_ms", "ann_k", "ann_recall", "ann_overlap",
 )  # fmt: skip
+
+
 SUMMARY_COLUMNS = (
     "run", "segment", "value", "measure", "unit", "mean", "low", "high", "median", "std", "cases", "undefined", "answered_mean",
     "p90", "p95", "p99", "searches", "failed", "total",
 )  # fmt: skip
+
 _NO_FACTS = CaseFacts()
 
-Row = Iterable[object]
+_OF_MEANS = ("mean", "low", "high", "median", "std", "cases", "undefined", "answered_mean")
+
+CsvRow = Iterable[object]
+
+SummaryCells = Mapping[str, object]  # by the name of their column
 
 
 def to_csv(report: Report) -> Iterator[str]:
     """One row per run and case, piece by piece."""
     measures = list(dict.fromkeys(name for agent in report.agents.values() for name in agent.measures))
-    yield _lines([(*CASE_COLUMNS, *map(csv_text, measures))])
+    yield _csv_lines([(*CASE_COLUMNS, *map(csv_text, measures))])
     for name, agent in report.agents.items():
         run, places = csv_text(name), _places(list(agent.measures), measures)
         for batch in case_rows(agent.cases, list(agent.measures)):
-            yield _lines(_case_row(run, row, report.cases, places) for row in batch)
+            yield _csv_lines(_case_row(run, row, report.cases, places) for row in batch)
 
 
-def _places(own: Sequence[str], measures: Sequence[str]) -> list[int | None]:
+def _places(names: Sequence[str], measures: Sequence[str]) -> list[int | None]:
     """For every measure of the report its position among those of one run, None if the run does not have it."""
-    return [own.index(name) if name in own else None for name in measures]
+    return [names.index(name) if name in names else None for name in measures]
 
 
-def _case_row(run: str, row: CaseRow, facts: Mapping[str, CaseFacts], places: Sequence[int | None]) -> Row:
+def _case_row(run: str, row: CaseRow, facts: Mapping[str, CaseFacts], places: Sequence[int | None]) -> CsvRow:
     category = facts.get(row.case, _NO_FACTS).category
     values = (None if place is None else _defined(row.values[place]) for place in places)
-    known = (run, csv_text(row.case), row.status, csv_text(row.query or ""), csv_text(category or ""))
+    first_cells = (run, csv_text(row.case), row.status, csv_text(row.query or ""), csv_text(category or ""))
     return (
-        *known,
+        *first_cells,
         json_cell(row.hits),
         json_cell(row.targets),
         *_times(row.details),
@@ -76,15 +81,15 @@ def _times(details: AnswerDetails) -> tuple[float | None, float | None, float | 
     return _median((*cold, *warm)), cold[0] if cold else None, _median(warm)
 
 
-def _usage(details: AnswerDetails) -> Row:
+def _usage(details: AnswerDetails) -> CsvRow:
     tokens = (details.tokens, csv_text(details.tokens_by or ""))
     return (details.first_hit_ms, *tokens, details.retries, details.waited_ms, details.start_ms)
 
 
-def _index(details: AnswerDetails) -> Row:
+def _index(details: AnswerDetails) -> CsvRow:
     """What the index alone took, of the repeats the median, and what it found of the true nearest vectors."""
-    found = (details.ann_k, details.ann_recall, details.ann_overlap)
-    return (details.index_cold_ms, _median(details.index_warm_ms), *found)
+    ann = (details.ann_k, details.ann_recall, details.ann_overlap)
+    return (details.index_cold_ms, _median(details.index_warm_ms), *ann)
 
 
 def _median(times: Sequence[float]) -> float | None:
@@ -93,65 +98,94 @@ def _median(times: Sequence[float]) -> float | None:
 
 def to_summary_csv(report: Report) -> Iterator[str]:
     """One row per run, segment and measure, one per kind of latency, and one for all that is stated of searches or vectors."""
-    yield _lines([SUMMARY_COLUMNS])
-    rows = (row for name, agent in report.agents.items() for row in _summary_rows(csv_text(name), agent))
-    yield from map(_lines, in_batches(rows))
+    yield _csv_lines([SUMMARY_COLUMNS])
+    rows = ({"run": csv_text(name), **row} for name, agent in report.agents.items() for row in _summary_rows(agent))
+    yield from (_csv_lines([row.get(name) for name in SUMMARY_COLUMNS] for row in batch) for batch in in_batches(rows))
 
 
-def _summary_rows(run: str, agent: AgentSummary) -> Iterator[Row]:
-    yield from _mean_rows((run, "", ""), agent.measures)
+def _summary_rows(agent: AgentSummary) -> Iterator[SummaryCells]:
+    yield from _mean_rows("", "", agent.measures)
     for segment, values in agent.segments.items():
         for value, summaries in values.items():
-            yield from _mean_rows((run, csv_text(segment), csv_text(value)), summaries)
-    yield from _time_rows((run, "", ""), agent.latency_ms, agent.usage)
+            yield from _mean_rows(segment, value, summaries)
+    yield from _time_rows("", "", agent.latency_ms, agent.usage)
     for each in agent.hosts:
-        yield from _time_rows((run, "host", csv_text(each.name)), each.latency_ms, each.usage)
-    yield from ((run, "", "", csv_text(name), "", *cells) for name, cells in _vector_rows(agent))
+        yield from _time_rows("host", each.name, each.latency_ms, each.usage)
+    for name, cells in _vector_cells(agent):
+        yield {**_subject("", "", name), **cells}
 
 
-def _time_rows(where: tuple[str, str, str], latencies: Mapping[str, Latency], usage: UsageSummary) -> Iterator[Row]:
+def _subject(segment: str, value: str, measure: str, unit: str = "") -> SummaryCells:
+    """What a row is about."""
+    return {"segment": csv_text(segment), "value": csv_text(value), "measure": csv_text(measure), "unit": unit}
+
+
+def _mean_rows(segment: str, value: str, summaries: Summaries) -> Iterator[SummaryCells]:
+    for name, summary in summaries.items():
+        yield {**_subject(segment, value, name), **{each: getattr(summary, each) for each in _OF_MEANS}}
+
+
+def _time_rows(segment: str, value: str, latencies: Mapping[str, Latency], usage: UsageSummary) -> Iterator[SummaryCells]:
     """Latencies, and what is stated of searches; where a run was measured on several hosts, each of them is a segment."""
-    kinds = ((f"latency {kind}", found) for kind, found in latencies.items())
-    reduced = ((f"latency {name}", found) for name, found in reduced_latencies(usage))
-    yield from ((*where, name, "ms", *_latency_cells(found)) for name, found in (*kinds, *reduced))
-    for name, stated, kind, _ in stated_rows(usage):
-        yield (*where, csv_text(name), "ms" if kind is Milliseconds else "", *_stated_cells(stated))
+    for name, each in (*latencies.items(), *reduced_latencies(usage)):
+        spread = {"median": each.p50, "p90": each.p90, "p95": each.p95, "p99": each.p99}
+        yield {**_subject(segment, value, f"latency {name}", "ms"), **spread, "searches": each.samples, "failed": each.failures}
+    for name, numbers, cell, _ in stated_numbers(usage):
+        spread = {"mean": numbers.mean, "median": numbers.p50, "p95": numbers.p95}
+        counts = {"cases": numbers.searches, "undefined": numbers.of - numbers.searches, "searches": numbers.of}
+        yield {**_subject(segment, value, name, "ms" if cell is Milliseconds else ""), **spread, **counts, "total": numbers.total}
 
 
-def _vector_rows(agent: AgentSummary) -> Iterator[tuple[str, Row]]:
+def _vector_cells(agent: AgentSummary) -> Iterator[tuple[str, SummaryCells]]:
     """What an index found of the true nearest vectors, the scores of the first hits, and the lengths of vectors."""
-    for found in agent.ann.values():
-        for name, mean in (("ANN recall", found.recall), ("ANN overlap", found.overlap)):
-            yield f"{name}@{found.k}", _spread_cells(mean, None, found.searches, found.of - found.searches)
+    for ann in agent.ann.values():
+        for name, mean in (("ANN recall", ann.recall), ("ANN overlap", ann.overlap)):
+            yield f"{name}@{ann.k}", {"mean": mean, "cases": ann.searches, "undefined": ann.of - ann.searches}
     for name, spread in score_spreads(agent):
-        yield name, _spread_cells(spread.mean, spread.std, spread.answers)
+        yield name, {"mean": spread.mean, "std": spread.std, "cases": spread.answers}
     for each in agent.vectors:
-        yield norm_name(each), _spread_cells(each.norm_mean, each.norm_std, each.finite)
+        yield norm_name(each), {"mean": each.norm_mean, "std": each.norm_std, "cases": each.finite}
 
 
-def _spread_cells(mean: float | None, std: float | None, count: int, unknown: int | None = None) -> Row:
-    return (mean, None, None, None, std, count, unknown, *[None] * 7)
-
-
-def _mean_rows(where: tuple[str, str, str], summaries: Summaries) -> Iterator[Row]:
-    return ((*where, csv_text(name), "", *_mean_cells(found)) for name, found in summaries.items())
-
-
-def _mean_cells(found: Summary) -> Row:
-    spread = (found.mean, found.low, found.high, found.median, found.std)
-    return (*spread, found.cases, found.undefined, found.answered_mean, *[None] * 6)
-
-
-def _latency_cells(found: Latency) -> Row:
-    return (*[None] * 3, found.p50, *[None] * 4, found.p90, found.p95, found.p99, found.samples, found.failures, None)
-
-
-def _stated_cells(found: Stated) -> Row:
-    spread = (found.mean, None, None, found.p50, None)
-    return (*spread, found.searches, found.of - found.searches, *[None] * 2, found.p95, None, found.of, None, found.total)
-
-
-def _lines(rows: Iterable[Row]) -> str:
+def _csv_lines(rows: Iterable[CsvRow]) -> str:
     buffer = io.StringIO()
     csv.writer(buffer, lineterminator="\n").writerows(rows)
     return buffer.getvalue()
+
+
+# The value of every measure for every case of a run, laid out as ``trec_eval -q`` prints it.
+
+ALL = "all"
+
+Values = Mapping[str, float | None]
+
+
+def to_per_case(report: Report) -> Iterator[str]:
+    """``measure<TAB>case<TAB>value``, names padded to 22 and values with four digits; the means come last, as the case ``all``.
+
+    Cases are in the order of their ids, as bytes. An undefined value has no line.
+    """
+    for agent in report.agents.values():
+        for case, values in sorted(_values(agent.cases), key=lambda entry: original_bytes(entry[0])):
+            yield from _per_case_lines(case, values)
+        yield from _per_case_lines(ALL, {name: summary.mean for name, summary in agent.measures.items()})
+
+
+def undefined_values(report: Report) -> int:
+    """How many values have no line."""
+    return sum(value is None for agent in report.agents.values() for _, values in _values(agent.cases) for value in values.values())
+
+
+def _values(cases: Mapping[str, CaseSummary]) -> Iterator[tuple[str, Values]]:
+    """The values of every case; of columns without making a record of each."""
+    if not isinstance(cases, CaseColumns):
+        yield from ((case, summary.measures) for case, summary in cases.items())
+        return
+    scores = cases.scores
+    for case, row in zip(cases, scores.values.tolist(), strict=True):
+        yield case, {name: None if math.isnan(value) else value for name, value in zip(scores.names, row, strict=True)}
+
+
+def _per_case_lines(case: str, values: Values) -> Iterator[str]:
+    name_of_case = without_commands(visible(case))
+    return (f"{visible(name):<22}\t{name_of_case}\t{value:6.4f}\n" for name, value in values.items() if value is not None)

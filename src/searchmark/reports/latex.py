@@ -1,21 +1,21 @@
-"""A report as a LaTeX table with caption and label: the means of one run, or of several and which of them beat which."""
+"""A report as a LaTeX table with caption and label."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterable
 
-from searchmark.findings.sentences import counted
-from searchmark.reports.cells import Cell, RankedMean, Table, Text
-from searchmark.reports.comparison_layout import standing_table
-from searchmark.reports.layout import measure_table
+from searchmark.records.sentences import plain_count
+from searchmark.reports.comparison_tables import standing_table
 from searchmark.reports.quoting import LONGEST_SENTENCE, visible
 from searchmark.reports.report import Report
-from searchmark.reports.usage_layout import token_lines
+from searchmark.reports.run_tables import MEANS, measure_table, token_lines
+from searchmark.reports.table import Cell, RankedMean, Table, Text
 
 UNDEFINED = "--"
+
 LONGEST = 80
-_SHOWN = ("measure", "mean", "95 % interval", "cases")
+
 _WORDS = {
     "\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}", "`": r"\textasciigrave{}",
     "<": r"\textless{}", ">": r"\textgreater{}", "|": r"\textbar{}",
@@ -26,7 +26,7 @@ _WORDS = {
 
 def latex_text(text: str, longest: int = LONGEST) -> str:
     """The text with everything that LaTeX would act on made harmless."""
-    return re.sub(r"[\\~^`<>|\[*&%$#_{}]|-(?=-)", lambda found: _WORDS.get(found[0], "\\" + found[0]), visible(text, longest))
+    return re.sub(r"[\\~^`<>|\[*&%$#_{}]|-(?=-)", lambda match: _WORDS.get(match[0], "\\" + match[0]), visible(text, longest))
 
 
 def to_latex(report: Report) -> str:
@@ -50,16 +50,15 @@ def to_latex(report: Report) -> str:
 
 def _single(report: Report) -> Table:
     """The means of the run, or of each of the runs if they were not compared."""
-    tables = [measure_table(agent) for agent in report.agents.values()]
-    chosen = [table.only([table.columns.index(column) for column in _SHOWN]) for table in tables]
-    if len(chosen) == 1:
-        return chosen[0]
-    rows = [(Text(name), *row) for name, table in zip(report.agents, chosen, strict=True) for row in table.rows]
-    return Table(("run", *_SHOWN), tuple(rows))
+    parts = [measure_table(agent).select(*MEANS) for agent in report.agents.values()]
+    if len(parts) == 1:
+        return parts[0]
+    rows = [(Text(name), *row) for name, table in zip(report.agents, parts, strict=True) for row in table.rows]
+    return Table(("run", *MEANS), tuple(rows))
 
 
 def _caption(report: Report) -> str:
-    name, cases = latex_text(report.suite.name), counted(report.suite.cases, "case")
+    name, cases = latex_text(report.suite.name), plain_count(report.suite.cases, "case")
     if report.pairs:
         beats = "A superscript names the runs that a mean beats with evidence (95\\,\\% interval, randomisation test, Holm)."
         return f"Search quality on {name}, {cases}: means. {beats}{_tokens(report)}"
@@ -69,8 +68,8 @@ def _caption(report: Report) -> str:
 
 def _tokens(report: Report) -> str:
     """What answers took in tokens, run by run, with who has counted them."""
-    found = [f"{name}, {sentence}" for name, agent in report.agents.items() for sentence in token_lines(agent.usage)]
-    return "".join(f" {latex_text(sentence, LONGEST_SENTENCE)}." for sentence in found)
+    sentences = [f"{name}, {sentence}" for name, agent in report.agents.items() for sentence in token_lines(agent.usage)]
+    return "".join(f" {latex_text(sentence, LONGEST_SENTENCE)}." for sentence in sentences)
 
 
 def _label(name: str) -> str:

@@ -1,26 +1,28 @@
-"""A report as Markdown, fit for a pull request: the summary first, then what failed, then everything else."""
+"""A report as Markdown, fit for a pull request."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 
-from searchmark.analysis.comparison import Pair
-from searchmark.analysis.failure_kinds import FailureKind
 from searchmark.errors import shortened
-from searchmark.findings import Finding
-from searchmark.reports import comparison_layout, gate_layout, layout
-from searchmark.reports.advice_layout import failed_table, more_failed, recommendation_sentences, target_table
-from searchmark.reports.cells import Cell, RankedMean, Table
-from searchmark.reports.failure_kinds import kind_lines, kind_sentence
-from searchmark.reports.finding_layout import case_names, reason_and_remedy
-from searchmark.reports.history_layout import history_lines
-from searchmark.reports.hosts import latencies_not_compared
-from searchmark.reports.outcome import first_sentence
-from searchmark.reports.perturbation_layout import perturbation_table
+from searchmark.records.finding import Finding
+from searchmark.reports import comparison_tables, run_tables
+from searchmark.reports.comparison_tables import failed_table, more_failed, recommendation_sentences, target_table
+from searchmark.reports.failed_cases import kind_lines, kind_sentence
 from searchmark.reports.quoting import LONGEST_SENTENCE, html_in_markdown, markdown_line, markdown_text, without_commands, xml_text
-from searchmark.reports.report import Report
-from searchmark.reports.usage_layout import usage_table, usages_table
-from searchmark.reports.vector_layout import ann_table, anns_table, stabilities_table, stability_table, vector_lines
+from searchmark.reports.report import Report, first_sentence, why_latencies_not_comparable
+from searchmark.reports.run_tables import (
+    beside_times,
+    case_names,
+    history_lines,
+    perturbation_table,
+    reason_and_remedy,
+    vector_lines,
+    with_first_of_code,
+)
+from searchmark.reports.table import Cell, RankedMean, Table
+from searchmark.scoring.comparison import Pair
+from searchmark.scoring.trust import FailureKind
 
 LONGEST_CELL = 120
 
@@ -32,15 +34,15 @@ def to_markdown(report: Report) -> str:
 
 
 def _verdict(report: Report) -> Iterator[str]:
-    untrusted = first_sentence(report)
-    yield from () if untrusted is None else (f"**{markdown_text(untrusted, LONGEST_SENTENCE)}**", "")
+    warning = first_sentence(report)
+    yield from () if warning is None else (f"**{markdown_text(warning, LONGEST_SENTENCE)}**", "")
     yield f"# {markdown_text(report.suite.name, LONGEST_CELL)}: search quality"
     yield ""
-    gate = gate_layout.gate_sentence(report)
+    gate = comparison_tables.gate_sentence(report)
     if gate:
         yield f"**{markdown_text(gate, LONGEST_SENTENCE)}**"
         yield ""
-        yield from _list(gate_layout.gate_lines(report))
+        yield from _list(comparison_tables.gate_lines(report))
     for decision in report.decisions:
         yield f"**{markdown_text(decision.sentence, LONGEST_SENTENCE)}**"
         yield ""
@@ -53,12 +55,11 @@ def _summary(report: Report) -> Iterator[str]:
     yield ""
     yield from table_lines(target_table(report))
     if report.pairs:
-        yield from table_lines(comparison_layout.standing_table(report))
-        yield from table_lines(comparison_layout.speed_table(report))
-        yield from _list(filter(None, [latencies_not_compared(report)]))
-        yield from table_lines(usages_table(report))
-        yield from table_lines(anns_table(report.agents))
-        yield from table_lines(stabilities_table(report.agents))
+        yield from table_lines(comparison_tables.standing_table(report))
+        yield from table_lines(comparison_tables.speed_table(report))
+        yield from _list(filter(None, [why_latencies_not_comparable(report)]))
+        for each in beside_times(report):
+            yield from table_lines(each)
     else:
         for name in report.agents:
             yield from _means(report, name)
@@ -66,14 +67,14 @@ def _summary(report: Report) -> Iterator[str]:
 
 def _means(report: Report, name: str) -> Iterator[str]:
     agent = report.agents[name]
-    yield f"{markdown_line(name, LONGEST_CELL)}, {layout.case_counts(agent, report.suite.cases)}."
+    yield f"{markdown_line(name, LONGEST_CELL)}, {run_tables.case_counts(agent, report.suite.cases)}."
     yield ""
-    yield from table_lines(layout.measure_table(agent))
-    yield from table_lines(layout.latency_table(agent))
-    for own in () if report.pairs else (usage_table(agent), ann_table(agent), stability_table(agent)):
-        yield from table_lines(own)
+    yield from table_lines(run_tables.measure_table(agent))
+    yield from table_lines(run_tables.latency_table(agent))
+    for each in () if report.pairs else beside_times(agent):
+        yield from table_lines(each)
     yield from _list(vector_lines(agent))
-    preparation = layout.preparation(agent)
+    preparation = run_tables.preparation(agent)
     if preparation:
         yield f"{markdown_line(preparation)}."
         yield ""
@@ -89,7 +90,7 @@ def _comparison(report: Report) -> Iterator[str]:
         yield ""
         yield f"{markdown_line(effect.sentence, LONGEST_SENTENCE)}."
         yield ""
-        yield from table_lines(comparison_layout.snapshot_table(effect))
+        yield from table_lines(comparison_tables.snapshot_table(effect))
     for pair in report.pairs:
         yield from _pair_lines(pair)
 
@@ -97,11 +98,11 @@ def _comparison(report: Report) -> Iterator[str]:
 def _pair_lines(pair: Pair) -> Iterator[str]:
     yield f"## {markdown_text(pair.candidate, LONGEST_CELL)} against {markdown_text(pair.baseline, LONGEST_CELL)}"
     yield ""
-    yield from table_lines(comparison_layout.pair_table(pair))
-    yield from _list(comparison_layout.pair_sentences(pair))
-    for segment in comparison_layout.pair_segment_tables(pair):
+    yield from table_lines(comparison_tables.pair_table(pair))
+    yield from _list(comparison_tables.pair_sentences(pair))
+    for segment in comparison_tables.pair_segment_tables(pair):
         yield from table_lines(segment)
-    yield from table_lines(comparison_layout.telling_table(pair))
+    yield from table_lines(comparison_tables.moved_cases_table(pair))
 
 
 def _runs(report: Report) -> Iterator[str]:
@@ -113,15 +114,15 @@ def _runs(report: Report) -> Iterator[str]:
         if report.pairs:
             yield from _means(report, name)
         yield from _failed(report, name)
-        yield from table_lines(layout.best_table(agent))
-        for segment in layout.segment_tables(agent):
+        yield from table_lines(run_tables.best_table(agent))
+        for segment in run_tables.segment_tables(agent):
             yield from table_lines(segment, f"{segment.columns[0]} breakdown")
 
 
 def _failed(report: Report, name: str) -> Iterator[str]:
     """Every case that failed, up to a number, or at least the lowest ones."""
     failed = failed_table(report, name)
-    yield from table_lines(failed) if failed.rows else table_lines(layout.worst_table(report.agents[name]))
+    yield from table_lines(failed) if failed.rows else table_lines(run_tables.worst_table(report.agents[name]))
     more = more_failed(report, name, len(failed.rows))
     yield from (more, "") if more else ()
     for kind in report.agents[name].failures:
@@ -131,18 +132,18 @@ def _failed(report: Report, name: str) -> Iterator[str]:
 def _folded(kind: FailureKind) -> Iterator[str]:
     """A kind of failure, with what is known of where it arose below a line that unfolds it."""
     lines = list(kind_lines(kind))
-    said = html_in_markdown(shortened(kind_sentence(kind), LONGEST_SENTENCE))
+    summary = html_in_markdown(shortened(kind_sentence(kind), LONGEST_SENTENCE))
     if not lines:
         yield from (markdown_line(kind_sentence(kind), LONGEST_SENTENCE), "")
         return
-    yield f"<details><summary>{said}</summary>"
+    yield f"<details><summary>{summary}</summary>"
     yield "<pre>"  # what is in it is no Markdown until a line is empty, or has blanks alone
     yield from (without_commands(xml_text(line)) if line.strip() else "&nbsp;" for line in lines)
     yield from ("</pre>", "</details>", "")
 
 
 def _versions(report: Report) -> Iterator[str]:
-    lines = list(table_lines(layout.version_table(report.agents)))
+    lines = list(table_lines(run_tables.version_table(report.agents)))
     yield from ("## Versions", "", *lines) if lines else ()
 
 
@@ -160,19 +161,11 @@ def _findings(report: Report) -> Iterator[str]:
 
 def finding_lines(findings: Iterable[Finding]) -> Iterator[str]:
     """Every finding; below it its cases, and below the first of each code why it matters and what to do."""
-    told = set[str]()
-    for each in findings:
+    for each, is_first in with_first_of_code(findings):
         yield f"- {each.severity}: {markdown_text(each.message, LONGEST_SENTENCE)} ({markdown_text(each.code, LONGEST_CELL)})"
-        yield from (f"  - {markdown_line(line, LONGEST_SENTENCE)}" for line in _below(each, each.code not in told))
-        told.add(each.code)
+        below = [f"cases: {case_names(each)}" if each.cases else "", reason_and_remedy(each) if is_first else ""]
+        yield from (f"  - {markdown_line(line, LONGEST_SENTENCE)}" for line in below if line)
     yield ""
-
-
-def _below(found: Finding, reasons: bool) -> Iterator[str]:
-    if found.cases:
-        yield f"cases: {case_names(found)}"
-    if reasons:
-        yield from filter(None, (reason_and_remedy(found),))
 
 
 # In the order in which they are read; a section that has nothing to say gives no line.

@@ -1,4 +1,4 @@
-"""Text from queries, ids and files comes from strangers: made harmless before it meets a terminal or a page."""
+"""Makes text of strangers harmless before it meets a terminal, a page or a file. Apart for security."""
 
 from __future__ import annotations
 
@@ -9,29 +9,46 @@ from collections.abc import Sequence
 
 # Control and format characters (terminal codes, bidirectional overrides) and lone surrogates.
 _UNSEEN = {"Cc", "Cf", "Cs", "Zl", "Zp"}
+
 _MARKDOWN = re.compile(r"([\\`*_{}\[\]<>#|~!&$])")
+
+
 # What begins a list, a rule or a heading at the beginning of a line.
 _BLOCK = re.compile(r"^(\d*)([-+=.)])")
+
+
 # What GitHub makes links of without any markup: addresses, e-mail addresses and mentions (a user's name may begin with a
 # digit, and no letter is before it, as in P@5), numbers of issues, and names of commits.
 _LINKED = re.compile(
     r"(?i)(?<=www)(?=\.)|(?<=@)(?=[a-z]|[\w-]+\.\w)|(?<=@)(?<!\w@)(?=\d)|(?<=:)(?=//)|(?<=#)(?=\d)"
     r"|(?<=\bgh-)(?=\d)|(?<=\b[0-9a-f]{7})(?=[0-9a-f]{33}\b)"
 )
+
+
 # What CI systems take for commands: at the beginning of a line, or anywhere in it.
 _COMMAND = re.compile(r"^(\s*):(?=:)|#(?=#(?:\[|vso\[|teamcity\[))", re.MULTILINE)
+
 LONGEST_SENTENCE = 2_000  # that people read; the JSON has all of it
+
 _AS_IT_IS = json.JSONEncoder(ensure_ascii=False)
+
 _BREAK = "\u200b"  # a space without width
+
 _NON_JOINER, _JOINER, _AS_EMOJI, _SKIN_TONES = "\u200c", "\u200d", "\ufe0f", "\U0001f3fb\U0001f3fc\U0001f3fd\U0001f3fe\U0001f3ff"
+
 _VIRAMA = 9  # the class of signs behind which Indic scripts have joiners
+
+
 # Arabic letters that are never joined to the next one, so that a non-joiner behind them shows nothing.
 _NEVER_JOINED = (
     "\u0621\u0622\u0623\u0624\u0625\u0627\u0629\u062f\u0630\u0631\u0632\u0648"
     "\u0671\u0688\u0691\u0698\u06c0\u06c3\u06cb\u06d2\u06d3\u06d5"
 )
+
+
 # The first letter, blanks aside, of what spreadsheets take for formulas, also in full width; CI commands; and our own quote.
 _QUOTED_IN_CSV = re.compile(r"\s*[=+\-@\uff1d\uff0b\uff0d\uff20]|\s*::|\s*##(?:\[|vso\[|teamcity\[)|'")
+
 
 # What means something to XML (the third for the sake of ]]>), and the two visible characters that it does not have.
 _XML = str.maketrans({"&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;", "\ufffe": r"\ufffe", "\uffff": r"\uffff"})
@@ -40,8 +57,8 @@ _XML = str.maketrans({"&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;", "\u
 def visible(text: str, width: int | None = None) -> str:
     """The text on one line, anything invisible written out as an escape, cut to ``width``."""
     # Nearly every text is printable, which rules out all that is unseen, and takes a hundredth of the time to find out.
-    shown = text if text.isprintable() else "".join(_shown(text, at) for at in range(len(text)))
-    return shown if width is None or len(shown) <= width else shown[: width - 1] + "…"
+    line = text if text.isprintable() else "".join(_shown(text, at) for at in range(len(text)))
+    return line if width is None or len(line) <= width else line[: width - 1] + "…"
 
 
 def _shown(text: str, at: int) -> str:
@@ -75,13 +92,13 @@ def _escape(char: str) -> str:
 
 def without_commands(text: str) -> str:
     """Lines that no CI system takes for commands to itself."""
-    return _COMMAND.sub(lambda found: found[0] + _BREAK, text)
+    return _COMMAND.sub(lambda match: match[0] + _BREAK, text)
 
 
 def markdown_text(text: str, width: int | None = None) -> str:
     """The text for a Markdown cell: no markup, no pipe, no link, no mention, no command of a CI system."""
-    unlinked = _LINKED.sub(_BREAK, visible(text, width)).replace("::", f":{_BREAK}:")
-    return _MARKDOWN.sub(r"\\\1", unlinked)
+    unlinked_text = _LINKED.sub(_BREAK, visible(text, width)).replace("::", f":{_BREAK}:")
+    return _MARKDOWN.sub(r"\\\1", unlinked_text)
 
 
 def markdown_line(text: str, width: int | None = None) -> str:
@@ -104,8 +121,8 @@ def csv_text(text: str) -> str:
 
     A text that begins with an apostrophe gets another one, so whoever takes one off has the text as it was.
     """
-    shown = visible(text)
-    return f"'{shown}" if _QUOTED_IN_CSV.match(shown) else shown
+    line = visible(text)
+    return f"'{line}" if _QUOTED_IN_CSV.match(line) else line
 
 
 def json_cell(texts: Sequence[str]) -> str:
@@ -113,5 +130,5 @@ def json_cell(texts: Sequence[str]) -> str:
 
     What cannot be seen, and what CI systems obey, is escaped as JSON escapes it.
     """
-    written = _AS_IT_IS.encode(texts)
-    return (written if written.isprintable() else json.dumps(texts)).replace("##", r"#\u0023")
+    array = _AS_IT_IS.encode(texts)
+    return (array if array.isprintable() else json.dumps(texts)).replace("##", r"#\u0023")

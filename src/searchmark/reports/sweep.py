@@ -1,15 +1,26 @@
-"""The tables of a sweep, for every renderer that has tables. Rows are numbered, and pictures use the numbers."""
+"""The result of a sweep: records, tables, and how it is written as text, Markdown, HTML, CSV, JSON or a picture."""
 
 from __future__ import annotations
 
+import csv
+import io
+import json
 import re
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import asdict, dataclass, field
+from datetime import datetime
+from pathlib import Path
+from typing import Any, Literal
 
-from searchmark.analysis.latencies import Latency
-from searchmark.findings.sentences import three_digits
-from searchmark.records.shown import counted
-from searchmark.reports.cells import (
+from searchmark.errors import UsageError
+from searchmark.io.data import Schema
+from searchmark.io.plugins import load_code
+from searchmark.io.secrets import environment_secrets, scrub
+from searchmark.io.store import atomic_write, write_text
+from searchmark.records.sentences import count_of, three_digits
+from searchmark.reports.chart_data import Frontier, FrontierPoint
+from searchmark.reports.quoting import LONGEST_SENTENCE, csv_text, markdown_line, markdown_text, without_commands
+from searchmark.reports.table import (
     UNDEFINED,
     Bytes,
     Cell,
@@ -18,24 +29,154 @@ from searchmark.reports.cells import (
     Milliseconds,
     Number,
     PValue,
+    Row,
     Table,
     Text,
-    Verdict,
+    VerdictCell,
     table,
 )
-from searchmark.reports.frontier import Frontier, FrontierPoint
-from searchmark.sweeps.result import AgainstBaseline, MeanValue, Sweep, SweepRow
+from searchmark.scoring.costs import Latency
+from searchmark.scoring.planned_tests import NonInferiority
+from searchmark.scoring.verdicts import Verdict as OverallVerdict
+
+# What a sweep found: one row per setting, the settings that none beats, and one sentence. None is what was not measured.
+
+SWEEP_SCHEMA = Schema("sweep", 1)
+
+Deciding = Literal["index only", "end to end, cold"]
+
+
+@dataclass(frozen=True)
+class MeanValue:
+    """The mean of a measure with its 95 % interval, over so many cases."""
+
+    mean: float | None
+    low: float | None
+    high: float | None
+    cases: int
+
+
+@dataclass(frozen=True)
+class BaselineDifference:
+    """A setting minus the baseline on the deciding measure, with its 95 % interval."""
+
+    difference: float | None
+    low: float | None
+    high: float | None
+    p_holm: float | None  # adjusted for the whole grid
+    family: int
+    wins: int
+    ties: int
+    losses: int
+    verdict: OverallVerdict
+    reason: str
+    non_inferior: NonInferiority
+
+
+@dataclass(frozen=True)
+class SweepRow:
+    """One setting."""
+
+    name: str
+    choices: Mapping[str, Any]
+    is_baseline: bool = False
+    added: bool = False
+    failure: str | None = None  # why it has no numbers
+    measures: Mapping[str, MeanValue] = field(default_factory=dict)
+    ann_k: int | None = None  # the depth of the next two, which are means over cases
+    ann_recall: float | None = None
+    ann_overlap: float | None = None
+    index_ms: Latency | None = None  # the time in the index alone
+    cold_ms: Latency | None = None  # end to end, as is the next
+    warm_ms: Latency | None = None
+    build_seconds: float | None = None  # to make the index ready; vectors that are in the cache are not embedded again
+    index_bytes: int | None = None
+    vectors: int | None = None
+    cases: int = 0
+    failures: int = 0  # cases that ended in an error or a time-out
+    started: datetime | None = None  # when it was measured, which may have been in an earlier sweep
+    ended: datetime | None = None
+    against_baseline: BaselineDifference | None = None
+    vectors_group: int = 1  # settings with the same number search the same vectors
+    on_frontier: bool | None = None  # none of its group has as much recall as quickly, and more of one of them
+    on_quality_frontier: bool | None = None  # the same by the deciding measure, of all settings
+    hosts: tuple[str, ...] = ()  # those that measured it, as far as they are known: of several, there are no times together
+    workers: int | None = None  # how many searched at the same time
+
+
+@dataclass(frozen=True)
+class Equivalence:
+    """Two settings that should rank alike, on vectors of length one by two distances."""
+
+    first: str
+    second: str
+    cases: int
+    same: int
+    differing: tuple[str, ...] = ()  # the first cases that they rank differently
+
+    @property
+    def sentence(self) -> str:
+        counts = f"{self.first} and {self.second} on normalised vectors: same ranking in {self.same} of {self.cases} cases"
+        if self.same == self.cases:
+            return counts
+        more = self.cases - self.same - len(self.differing)
+        return f"{counts}; different in {', '.join(self.differing)}{f' and {more} more' if more else ''}"
+
+
+@dataclass(frozen=True)
+class SweepSuite:
+    """What the settings were measured on."""
+
+    name: str
+    cases: int
+    corpus: str | None
+
+
+@dataclass(frozen=True)
+class Sweep:
+    """All rows, in the order of the grid, and what follows from them."""
+
+    suite: SweepSuite
+    agent: str
+    options: Mapping[str, Any]
+    measure: str
+    margin: float
+    depth: int
+    decided_by: Deciding  # whose p95 tells which setting is cheaper
+    duplicates: int
+    rows: tuple[SweepRow, ...]
+    cheapest: str | None  # the setting that the sentence is about
+    sentence: str
+    best: str | None = None  # the setting with the highest mean, if that is not the baseline
+    notes: tuple[str, ...] = ()
+    equivalences: tuple[Equivalence, ...] = ()
+    version: str | None = None
+    not_compared: str | None = None  # why no p95 tells which is cheaper, where the rows were measured on different hosts
+
+    @property
+    def baseline(self) -> SweepRow:
+        return next(row for row in self.rows if row.is_baseline)
+
+    @property
+    def ann_k(self) -> int:
+        """The largest depth to which true neighbours are known; 0 if none are."""
+        return max((row.ann_k or 0 for row in self.rows), default=0)
+
+    def p95(self, row: SweepRow) -> float | None:
+        """The one that tells which setting is cheaper; none does where the rows were measured on different hosts."""
+        if self.not_compared is not None:
+            return None
+        latency = row.index_ms if self.decided_by == "index only" else row.cold_ms
+        return None if latency is None else latency.p95
+
+
+# The tables of a sweep, for every renderer that has tables. Rows are numbered, and pictures use the numbers.
 
 LONGEST_HEADER = 12
-MEASURES_TITLE = "Other measures"
+
 NOT_MEASURED = MeanValue(None, None, None, 0)
+
 _PARAMETERS = re.compile(r"\([^)]*\)")
-COST_TITLE = "Cost: p50 / p95 / p99 in ms, in the index alone and end to end"
-
-
-def quality_title(sweep: Sweep) -> str:
-    p95 = f"p95 is {sweep.decided_by}" if sweep.not_compared is None else "no p95, since hosts differ"
-    return f"Recall of neighbours and {sweep.measure}; {p95}"
 
 
 def short_measure(name: str) -> str:
@@ -43,15 +184,15 @@ def short_measure(name: str) -> str:
     return _PARAMETERS.sub("", name) if len(name) > LONGEST_HEADER else name
 
 
-def legend(sweep: Sweep) -> list[str]:
+def table_legend(sweep: Sweep) -> list[str]:
     """What the tables do not say themselves."""
-    shortened = {short_measure(name): name for name in _measures(sweep) if short_measure(name) != name}
+    names_by_short = {short_measure(name): name for name in _measures(sweep) if short_measure(name) != name}
     recall = _numbers(row.on_frontier for row in sweep.rows)
     quality = _numbers(row.on_quality_frontier for row in sweep.rows)
     frontier = f"frontier of recall and p95: {recall}; of {short_measure(sweep.measure)} and p95: {quality}"
     meaning = "no other setting is both quicker and better; the quickest one is always on it, however bad"
-    told = [f"{frontier} ({meaning})"] if sweep.not_compared is None else []
-    return [*(f"{short} is {name}" for short, name in shortened.items()), *told]
+    legend = [f"{frontier} ({meaning})"] if sweep.not_compared is None else []
+    return [*(f"{short} is {name}" for short, name in names_by_short.items()), *legend]
 
 
 def _numbers(marks: Iterable[bool | None]) -> str:
@@ -62,59 +203,56 @@ def _measures(sweep: Sweep) -> list[str]:
     return list(dict.fromkeys(name for row in sweep.rows for name in row.measures))
 
 
-def headline(sweep: Sweep) -> str:
+def sweep_headline(sweep: Sweep) -> str:
     """Which setting, in few words."""
     if sweep.not_compared is not None:
         return "Which setting is cheapest is not decided"
     return "No cheaper setting was shown to be as good" if sweep.cheapest is None else f"Cheapest: {sweep.cheapest}"
 
 
-def facts(sweep: Sweep) -> list[tuple[str, str]]:
+def headline_facts(sweep: Sweep) -> list[tuple[str, str]]:
     """What is behind the headline, one by one; nothing where no setting is cheaper than the baseline."""
-    found = next((row for row in sweep.rows if row.name == sweep.cheapest), sweep.baseline)
-    base, against = sweep.baseline, found.against_baseline
+    base = sweep.baseline
+    cheapest = next((row for row in sweep.rows if row.name == sweep.cheapest), base)
+    against = cheapest.against_baseline
     if against is None:
         return []
-    time = f"p95 {Milliseconds(sweep.p95(found)).text} instead of {Milliseconds(sweep.p95(base)).text}, {sweep.decided_by}"
+    time = f"p95 {Milliseconds(sweep.p95(cheapest)).text} instead of {Milliseconds(sweep.p95(base)).text}, {sweep.decided_by}"
     interval = Interval(against.low, against.high, signed=True).text
+    p, settings = PValue(against.non_inferior.p_holm).text, count_of(against.non_inferior.family, "setting")
     return [
         ("Instead of", base.name),
         ("Time", time),
-        ("Size", f"{Bytes(found.index_bytes).text} instead of {Bytes(base.index_bytes).text}"),
+        ("Size", f"{Bytes(cheapest.index_bytes).text} instead of {Bytes(base.index_bytes).text}"),
         ("Quality", f"{sweep.measure} {Number(against.difference, signed=True).text}, interval {interval}"),
-        ("Shown", f"a loss below {sweep.margin:g}, {_correction(against)}"),
+        ("Shown", f"a loss below {sweep.margin:g}, p {p} after Holm's correction for {settings}"),
         ("Caveat", "Only the quality is a claim. Which setting is cheapest is what this sweep measured."),
     ]
 
 
-def _correction(against: AgainstBaseline) -> str:
-    tested = counted(against.non_inferior.family, "setting")
-    return f"p {PValue(against.non_inferior.p_holm).text} after Holm's correction for {tested}"
-
-
-def about(sweep: Sweep) -> str:
-    settings = counted(len(sweep.rows), "setting")
-    return f"{settings} of {sweep.agent} on {sweep.suite.name}, {counted(sweep.suite.cases, 'case')}, {sweep.depth} hits each"
+def measured_on(sweep: Sweep) -> str:
+    settings = count_of(len(sweep.rows), "setting")
+    return f"{settings} of {sweep.agent} on {sweep.suite.name}, {count_of(sweep.suite.cases, 'case')}, {sweep.depth} hits each"
 
 
 def quality_table(sweep: Sweep) -> Table:
     """What each setting finds and how good that is, beside the p95 that decides."""
-    recall = f"recall@{k}" if (k := max((row.ann_k or 0 for row in sweep.rows), default=0)) else "recall"
+    recall = f"recall@{sweep.ann_k}" if sweep.ann_k else "recall"
     margin = f"loss < {sweep.margin:g}"
     columns = ("#", "setting", recall, "p95", short_measure(sweep.measure), "difference", "interval", margin, "p", "verdict")
     rows = (_quality_row(sweep, number, row) for number, row in enumerate(sweep.rows, 1))
     return table(columns, rows, keys=2, secondary=("verdict", "p"))
 
 
-def _quality_row(sweep: Sweep, number: int, row: SweepRow) -> tuple[Cell, ...]:
-    mean = row.measures.get(sweep.measure)
+def _quality_row(sweep: Sweep, number: int, row: SweepRow) -> Row:
+    roles = _roles(sweep, row)
     return (
         Count(number),
-        Text(_named(sweep, row)),
+        Text(f"{row.name} ({roles})" if roles else row.name),
         Number(row.ann_recall),
         Milliseconds(sweep.p95(row)),
-        Number(None if mean is None else mean.mean),
-        *_against(row.against_baseline),
+        Number(row.measures.get(sweep.measure, NOT_MEASURED).mean),
+        *_against_cells(row.against_baseline),
     )
 
 
@@ -135,31 +273,16 @@ def _means(row: SweepRow, names: Iterable[str]) -> Iterator[Cell]:
         yield Interval(mean.low, mean.high)
 
 
-def tables(sweep: Sweep) -> list[tuple[Table, str]]:
-    """All of them with their titles."""
-    more = measures_table(sweep)
-    return [
-        (quality_table(sweep), quality_title(sweep)),
-        *([] if more is None else [(more, MEASURES_TITLE)]),
-        (cost_table(sweep), COST_TITLE),
-    ]
-
-
-def _against(found: AgainstBaseline | None) -> tuple[Cell, ...]:
-    if found is None:
-        return Number(None), Interval(None, None), Verdict(UNDEFINED), PValue(None), Verdict(UNDEFINED)
+def _against_cells(difference: BaselineDifference | None) -> Row:
+    if difference is None:
+        return Number(None), Interval(None, None), VerdictCell(UNDEFINED), PValue(None), VerdictCell(UNDEFINED)
     return (
-        Number(found.difference, signed=True),
-        Interval(found.low, found.high, signed=True),
-        Verdict("shown" if found.non_inferior.shown else "not shown"),
-        PValue(found.non_inferior.p_holm),
-        Verdict(found.verdict),
+        Number(difference.difference, signed=True),
+        Interval(difference.low, difference.high, signed=True),
+        VerdictCell("shown" if difference.non_inferior.shown else "not shown"),
+        PValue(difference.non_inferior.p_holm),
+        VerdictCell(difference.verdict),
     )
-
-
-def _named(sweep: Sweep, row: SweepRow) -> str:
-    told = _roles(sweep, row)
-    return f"{row.name} ({told})" if told else row.name
 
 
 def _roles(sweep: Sweep, row: SweepRow) -> str:
@@ -171,17 +294,17 @@ def _roles(sweep: Sweep, row: SweepRow) -> str:
 class Percentiles(Cell):
     """Three percentiles of one latency in milliseconds; sorted by the second."""
 
-    found: Latency | None
+    latency: Latency | None
 
     @property
     def value(self) -> float | None:
-        return None if self.found is None else self.found.p95
+        return None if self.latency is None else self.latency.p95
 
     @property
     def text(self) -> str:
-        if self.found is None:
+        if self.latency is None:
             return UNDEFINED
-        return " / ".join(map(three_digits, (self.found.p50, self.found.p95, self.found.p99)))
+        return " / ".join(map(three_digits, (self.latency.p50, self.latency.p95, self.latency.p99)))
 
 
 def cost_table(sweep: Sweep) -> Table:
@@ -198,7 +321,7 @@ def cost_table(sweep: Sweep) -> Table:
     return table((*columns, "host"), on_hosts, secondary=("overlap", "failed"))
 
 
-def _cost_row(number: int, row: SweepRow) -> tuple[Cell, ...]:
+def _cost_row(number: int, row: SweepRow) -> Row:
     return (
         Count(number),
         *map(Percentiles, (row.index_ms, row.cold_ms, row.warm_ms)),
@@ -209,31 +332,174 @@ def _cost_row(number: int, row: SweepRow) -> tuple[Cell, ...]:
     )
 
 
-def pictures(sweep: Sweep) -> list[tuple[Frontier, str]]:
+def sweep_tables(sweep: Sweep) -> list[tuple[Table, str]]:
+    """All of them with their titles."""
+    p95 = f"p95 is {sweep.decided_by}" if sweep.not_compared is None else "no p95, since hosts differ"
+    others = measures_table(sweep)
+    return [
+        (quality_table(sweep), f"Recall of neighbours and {sweep.measure}; {p95}"),
+        *([] if others is None else [(others, "Other measures")]),
+        (cost_table(sweep), "Cost: p50 / p95 / p99 in ms, in the index alone and end to end"),
+    ]
+
+
+def sweep_pictures(sweep: Sweep) -> list[tuple[Frontier, str]]:
     """Recall against p95, and quality against p95 on the same rows; one without points is left out."""
-    k = max((row.ann_k or 0 for row in sweep.rows), default=0)
-    recall = Frontier(f"recall@{k} of neighbours", f"p95 ms, {sweep.decided_by},", _recall_points(sweep))
-    quality = Frontier(sweep.measure, recall.latency, _quality_points(sweep))
-    return [(each, f"{each.measure} against p95 ({sweep.decided_by})") for each in (recall, quality) if each.points]
+    recall = [(MeanValue(row.ann_recall, None, None, 0), row.on_frontier, row.vectors_group) for row in sweep.rows]
+    quality = [(row.measures.get(sweep.measure, NOT_MEASURED), row.on_quality_frontier, 1) for row in sweep.rows]
+    pictures = [
+        Frontier(name, f"p95 ms, {sweep.decided_by},", tuple(_points(sweep, numbers)))
+        for name, numbers in ((f"recall@{sweep.ann_k} of neighbours", recall), (sweep.measure, quality))
+    ]
+    return [(each, f"{each.measure} against p95 ({sweep.decided_by})") for each in pictures if each.points]
 
 
-def _recall_points(sweep: Sweep) -> tuple[FrontierPoint, ...]:
-    return tuple(
-        FrontierPoint(_label(sweep, number, row), row.ann_recall, None, None, p95, bool(row.on_frontier), row.vectors_group)
-        for number, row in enumerate(sweep.rows, 1)
-        if row.ann_recall is not None and (p95 := sweep.p95(row)) is not None
-    )
+def _points(sweep: Sweep, numbers: Iterable[tuple[MeanValue, bool | None, int]]) -> Iterator[FrontierPoint]:
+    for number, (row, (mean, is_best, group)) in enumerate(zip(sweep.rows, numbers, strict=True), 1):
+        p95 = sweep.p95(row)
+        if mean.mean is not None and p95 is not None:
+            label = f"{number} {_roles(sweep, row)}".strip()
+            yield FrontierPoint(label, mean.mean, mean.low, mean.high, p95, bool(is_best), group)
 
 
-def _quality_points(sweep: Sweep) -> tuple[FrontierPoint, ...]:
-    found = []
-    for number, row in enumerate(sweep.rows, 1):
-        mean, p95 = row.measures.get(sweep.measure), sweep.p95(row)
-        if mean is not None and mean.mean is not None and p95 is not None:
-            label = _label(sweep, number, row)
-            found.append(FrontierPoint(label, mean.mean, mean.low, mean.high, p95, bool(row.on_quality_frontier)))
-    return tuple(found)
+# A sweep as a file.
+
+PICTURES = ("png", "svg")
 
 
-def _label(sweep: Sweep, number: int, row: SweepRow) -> str:
-    return f"{number} {_roles(sweep, row)}".strip()
+def scrub_sweep(sweep: Sweep) -> Sweep:
+    """The sweep without secrets of the environment in any text."""
+    return scrub(sweep, environment_secrets())
+
+
+def sweep_title(sweep: Sweep) -> str:
+    return f"{sweep.suite.name}: sweep of {sweep.agent}"
+
+
+def sweep_text(sweep: Sweep, *, colour: bool = False, width: int | None = None) -> str:
+    """For the terminal."""
+    from searchmark.reports.text import WIDTH, Part, layout_text, styled_line
+
+    parts: list[Part] = [
+        styled_line(measured_on(sweep), "bold"),
+        *(part for table, caption in sweep_tables(sweep) for part in (styled_line(caption), table)),
+        *map(styled_line, table_legend(sweep)),
+        *(styled_line(f"note: {note}", "yellow") for note in sweep.notes),
+        styled_line(sweep.sentence, "bold"),
+    ]
+    return layout_text(parts, colour=colour, width=width or WIDTH)
+
+
+def sweep_markdown(sweep: Sweep) -> str:
+    from searchmark.reports.markdown import table_lines
+
+    lines = [
+        f"# {markdown_text(sweep_title(sweep), LONGEST_SENTENCE)}",
+        "",
+        f"**{markdown_text(sweep.sentence, LONGEST_SENTENCE)}**",
+        "",
+        f"{markdown_line(measured_on(sweep), LONGEST_SENTENCE)}.",
+        "",
+        *(each for table, caption in sweep_tables(sweep) for each in table_lines(table, caption)),
+        *(f"- {markdown_line(each, LONGEST_SENTENCE)}" for each in table_legend(sweep)),
+        *(f"- {markdown_line(note, LONGEST_SENTENCE)}" for note in sweep.notes),
+    ]
+    return without_commands("\n".join(lines).rstrip() + "\n")
+
+
+def sweep_json(sweep: Sweep) -> str:
+    """All of it; what was not measured is null."""
+    data = {**SWEEP_SCHEMA.header(), **asdict(sweep)}
+    return json.dumps(data, indent=1, ensure_ascii=True, allow_nan=False, default=datetime.isoformat) + "\n"
+
+
+def sweep_html(sweep: Sweep) -> Iterator[str]:
+    from searchmark.reports.page.document import fill_template
+    from searchmark.reports.page.pictures import scatter_of
+
+    page = {
+        "title": sweep_title(sweep),
+        "about": measured_on(sweep),
+        "headline": sweep_headline(sweep),
+        "sentence": sweep.sentence,
+        "facts": headline_facts(sweep),
+        "tables": sweep_tables(sweep),
+        "legend": table_legend(sweep),
+        "pictures": [(scatter_of(picture), caption) for picture, caption in sweep_pictures(sweep)],
+        "notes": sweep.notes,
+    }
+    return fill_template("sweep.html", page=page)
+
+
+def sweep_csv(sweep: Sweep) -> str:
+    """One row per setting, values in full; what was not measured is an empty cell."""
+    rows = [_csv_cells(sweep, number, row) for number, row in enumerate(sweep.rows, 1)]
+    file = io.StringIO()
+    writer = csv.DictWriter(file, list(rows[0]), lineterminator="\n")
+    writer.writeheader()
+    writer.writerows(rows)
+    return file.getvalue()
+
+
+def _csv_cells(sweep: Sweep, number: int, row: SweepRow) -> dict[str, object]:
+    against = row.against_baseline
+    cells: dict[str, object] = {
+        "number": number,
+        "setting": csv_text(row.name),
+        "choices": csv_text(json.dumps(row.choices, default=str)),
+        "baseline": row.is_baseline,
+        "added": row.added,
+        "cheapest": row.name == sweep.cheapest,
+        "failure": csv_text(row.failure or ""),
+        **_values(row, "ann_k", "ann_recall", "ann_overlap"),
+    }
+    for kind in ("index_ms", "cold_ms", "warm_ms"):
+        cells |= {f"{kind}_{name}": value for name, value in _values(getattr(row, kind), "p50", "p95", "p99").items()}
+    for name in _measures(sweep):
+        mean, low, high = _values(row.measures.get(name), "mean", "low", "high").values()
+        cells |= {csv_text(name): mean, f"{csv_text(name)} low": low, f"{csv_text(name)} high": high}
+    cells |= _values(row, "build_seconds", "index_bytes", "vectors", "cases", "failures")
+    cells |= {name: None if when is None else when.isoformat() for name, when in (("started", row.started), ("ended", row.ended))}
+    cells |= _values(against, "difference", "low", "high", "p_holm", "verdict")
+    p_holm, shown = _values(None if against is None else against.non_inferior, "p_holm", "shown").values()
+    cells |= {"non_inferior_p": p_holm, "non_inferior": shown, **_values(row, "on_frontier", "on_quality_frontier")}
+    return cells | {"hosts": csv_text(", ".join(row.hosts))}
+
+
+def _values(record: object | None, *names: str) -> dict[str, object]:
+    """Some fields of a record; None for each of one that there is not."""
+    return {name: getattr(record, name, None) for name in names}
+
+
+TEXTS: dict[str, Callable[[Sweep], str | Iterable[str]]] = {
+    "json": sweep_json,
+    "md": sweep_markdown,
+    "html": sweep_html,
+    "csv": sweep_csv,
+    "txt": sweep_text,
+}
+
+
+def check_output(path: str) -> None:
+    """Refuse, before any work is done, a file that could not be written."""
+    suffix = Path(path).suffix.removeprefix(".").lower()
+    if suffix not in (*TEXTS, *PICTURES):
+        suffixes = ", ".join(f".{each}" for each in (*TEXTS, *PICTURES))
+        raise UsageError(f"{path}: a sweep is written as {suffixes}; name a file that ends in one of them")
+    if Path(path).is_dir():
+        raise UsageError(f"{path} cannot be written: it is a folder; name a file in it")
+    if suffix in PICTURES:
+        why = load_code("searchmark.ext.charts:missing_for_charts")()
+        if why is not None:
+            raise UsageError(f"{path} cannot be drawn: {why}")
+
+
+def write_sweep(sweep: Sweep, path: str) -> None:
+    """Write it in the format that the name of the file ends in, whole or not at all."""
+    suffix = Path(path).suffix.removeprefix(".").lower()
+    safe = scrub_sweep(sweep)
+    if suffix in PICTURES:
+        with atomic_write(path) as file:
+            file.write(load_code("searchmark.ext.charts:draw_sweep")(safe, suffix))
+    else:
+        write_text(path, TEXTS[suffix](safe))

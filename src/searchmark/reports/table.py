@@ -1,4 +1,4 @@
-"""Cells of a table: a value to sort and compute by, and the text that a reader gets, rounded and with its unit."""
+"""Tables of typed cells: a value to sort by, and the text that a reader gets."""
 
 from __future__ import annotations
 
@@ -6,11 +6,14 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import ClassVar
 
-from searchmark.findings.sentences import seconds_text, three_digits
+from searchmark.records.sentences import seconds_text, three_digits
 
 UNDEFINED = "–"
+
 SMALLEST_P = 0.0001
-# Sizes in steps of a thousand, as disks and networks are sold.
+
+
+# Steps of a thousand, as disks and networks are sold.
 _SIZES = ((1e9, "GB"), (1e6, "MB"), (1e3, "KB"))
 
 Value = float | str | None
@@ -18,15 +21,13 @@ Value = float | str | None
 
 @dataclass(frozen=True)
 class Cell:
-    """One entry of a table. ``value`` is what it is sorted by; None where it is undefined.
+    """One entry of a table."""
 
-    ``breaks`` says whether its text may be broken over several lines; a number may not.
-    """
-
-    breaks: ClassVar[bool] = False
+    breaks: ClassVar[bool] = False  # whether its text may be broken over several lines; a number may not
 
     @property
     def value(self) -> Value:
+        """What it is sorted by; None where it is undefined."""
         raise NotImplementedError
 
     @property
@@ -52,7 +53,7 @@ class Text(Cell):
 
 
 @dataclass(frozen=True)
-class Verdict(Cell):
+class VerdictCell(Cell):
     """One of the words in which a comparison ends."""
 
     word: str
@@ -78,9 +79,9 @@ class Quantity(Cell):
 
     @property
     def text(self) -> str:
-        return UNDEFINED if self.number is None else self.written(self.number)
+        return UNDEFINED if self.number is None else self.format(self.number)
 
-    def written(self, number: float) -> str:
+    def format(self, number: float) -> str:
         raise NotImplementedError
 
 
@@ -91,7 +92,7 @@ class Number(Quantity):
     digits: int = 4
     signed: bool = False
 
-    def written(self, number: float) -> str:
+    def format(self, number: float) -> str:
         return f"{number:{'+' if self.signed else ''}.{self.digits}f}"
 
 
@@ -99,7 +100,7 @@ class Number(Quantity):
 class Count(Quantity):
     """How many."""
 
-    def written(self, number: float) -> str:
+    def format(self, number: float) -> str:
         return f"{number:.0f}"
 
 
@@ -107,7 +108,7 @@ class Count(Quantity):
 class PValue(Quantity):
     """A probability under the null hypothesis; it is never 0."""
 
-    def written(self, number: float) -> str:
+    def format(self, number: float) -> str:
         return f"< {SMALLEST_P}" if number < SMALLEST_P else f"{number:.4f}"
 
 
@@ -115,7 +116,7 @@ class PValue(Quantity):
 class Milliseconds(Quantity):
     """A time to wait for an answer."""
 
-    def written(self, number: float) -> str:
+    def format(self, number: float) -> str:
         return f"{three_digits(number)} ms"
 
 
@@ -123,7 +124,7 @@ class Milliseconds(Quantity):
 class Amount(Quantity):
     """How much per search: a mean or a percentile of whole numbers."""
 
-    def written(self, number: float) -> str:
+    def format(self, number: float) -> str:
         return three_digits(number)
 
 
@@ -131,7 +132,7 @@ class Amount(Quantity):
 class Seconds(Quantity):
     """A time to get ready; what is next to nothing is in a unit that shows it."""
 
-    def written(self, number: float) -> str:
+    def format(self, number: float) -> str:
         return seconds_text(number)
 
 
@@ -139,7 +140,7 @@ class Seconds(Quantity):
 class Bytes(Quantity):
     """A size on disk or in memory."""
 
-    def written(self, number: float) -> str:
+    def format(self, number: float) -> str:
         size, unit = next(((size, unit) for size, unit in _SIZES if number >= size), _SIZES[-1])
         return f"{three_digits(number / size)} {unit}"
 
@@ -255,22 +256,26 @@ class MedianAndTail(Cell):
         return f"{three_digits(self.median)} / {Milliseconds(self.tail).text}"
 
 
+Row = tuple[Cell, ...]
+
+
 @dataclass(frozen=True)
 class Table:
-    """Columns and rows of cells. ``title`` is above it, or above its first column where there is no room for titles.
-
-    The first ``keys`` columns say what a row is about. ``secondary`` are columns that can be left out where the screen is
-    narrow, the one that is missed least first.
-    """
+    """Columns and rows of cells."""
 
     columns: tuple[str, ...]
-    rows: tuple[tuple[Cell, ...], ...]
-    title: str | None = None
-    keys: int = 1
-    secondary: tuple[str, ...] = ()
+    rows: tuple[Row, ...]
+    title: str | None = None  # above it, or above its first column where there is no room for titles
+    keys: int = 1  # the first columns, which say what a row is about
+    secondary: tuple[str, ...] = ()  # columns to leave out where the screen is narrow, the one that is missed least first
 
     def without(self, column: str) -> Table:
         return self.only([number for number, each in enumerate(self.columns) if each != column])
+
+    def select(self, *columns: str, rows: int | None = None) -> Table:
+        """The same with columns of these names, and not more than so many rows."""
+        table = self.only([self.columns.index(column) for column in columns])
+        return replace(table, rows=table.rows[:rows], secondary=())
 
     def only(self, columns: Sequence[int]) -> Table:
         """The same rows with some of the columns."""
@@ -280,7 +285,7 @@ class Table:
 
 def table(
     columns: Iterable[str],
-    rows: Iterable[tuple[Cell, ...]],
+    rows: Iterable[Row],
     title: str | None = None,
     keys: int = 1,
     secondary: tuple[str, ...] = (),

@@ -1,34 +1,363 @@
-"""A report for the terminal."""
+"""A report for the terminal: in full, as a summary, or in a few lines; also the self-test of a gate."""
 
 from __future__ import annotations
 
 import io
+import json
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import replace
+from dataclasses import asdict, replace
+from itertools import islice
+from typing import TYPE_CHECKING
 
+import rich.table
 import rich.text
+from rich import box
 from rich.console import Console, RenderableType
+from rich.measure import Measurement
 
-from searchmark.analysis.comparison import Pair
-from searchmark.findings.sentences import counted
-from searchmark.reports import comparison_layout, gate_layout, layout
-from searchmark.reports.advice_layout import recommendation_sentences
-from searchmark.reports.cells import Table
-from searchmark.reports.failure_kinds import CALLS_SHOWN, KINDS_SHOWN, PRINTED_SHOWN, kind_lines, kind_sentence
-from searchmark.reports.finding_layout import finding_sentence, lines_below, more_notes, on_screen
-from searchmark.reports.fitting import fitted, narrowest
-from searchmark.reports.history_layout import history_lines
-from searchmark.reports.hosts import latencies_not_compared
-from searchmark.reports.outcome import first_sentence
-from searchmark.reports.perturbation_layout import perturbation_table
+from searchmark.measures.catalogue import with_words
+from searchmark.records.sentences import plain_count
+from searchmark.reports import comparison_tables, run_tables
+from searchmark.reports.comparison_tables import (
+    STATES,
+    GatedValue,
+    TargetLine,
+    bound_text,
+    gate_sentence,
+    recommendation_sentences,
+    target_lines,
+    target_subject,
+)
+from searchmark.reports.failed_cases import CALLS_SHOWN, KINDS_SHOWN, PRINTED_SHOWN, kind_lines, kind_sentence
 from searchmark.reports.quoting import LONGEST_SENTENCE, visible, without_commands
-from searchmark.reports.report import AgentSummary, Report
-from searchmark.reports.usage_layout import usage_table, usages_table
-from searchmark.reports.vector_layout import ann_table, anns_table, stabilities_table, stability_table, vector_lines
+from searchmark.reports.report import MEANINGS, AgentSummary, Report, first_sentence, outcome_of, why_latencies_not_comparable
+from searchmark.reports.run_tables import (
+    ann_lines,
+    beside_times,
+    case_counts,
+    finding_counts,
+    finding_sentence,
+    findings_on_screen,
+    history_lines,
+    lines_below,
+    list_names,
+    more_notes,
+    perturbation_table,
+    token_lines,
+    vector_lines,
+)
+from searchmark.reports.table import Number, Row, Table, Text, table
+from searchmark.scoring.comparison import Pair
+
+if TYPE_CHECKING:
+    from searchmark.gates.self_test import DetectionPoint, FalseAlarmRate, SelfTest
+
+# Tables for a terminal of some width: no number is broken, and no text is squeezed until nobody can read it.
+
+LONGEST_CELL = 90
+
+
+# The width down to which a text may be squeezed before its table is laid out in another way.
+READABLE = 20
+
+UNLIMITED = 10_000
+
+
+def fit_table(table: Table, console: Console) -> Iterator[RenderableType]:
+    """The table as it is, without what is secondary, in several parts below each other, or row by row as a list."""
+    for column in ("", *table.secondary):
+        table = table.without(column) if column else table
+        grid = _draw_table(table)
+        if narrowest(grid, console) <= console.width:
+            yield grid
+            return
+    if _is_prose(table):
+        yield from _as_list(table)
+    else:
+        yield from map(_draw_table, _column_groups(table, console))
+
+
+def _fits(table: Table, console: Console) -> bool:
+    return narrowest(_draw_table(table), console) <= console.width
+
+
+def narrowest(part: RenderableType, console: Console) -> int:
+    """The width that something needs at least; Rich itself never says more than there is."""
+    return Measurement.get(console, console.options.update(width=UNLIMITED), part).minimum
+
+
+def _is_prose(table: Table) -> bool:
+    """Whether two columns or more, beside what a row is about, are words."""
+    return sum(cell.breaks for cell in table.rows[0][table.keys :]) > 1
+
+
+def _column_groups(table: Table, console: Console) -> Iterator[Table]:
+    """As many columns as fit, then the next ones, each time behind the columns that say what a row is about."""
+    keys = list(range(table.keys))
+    columns: list[int] = []
+    for column in range(table.keys, len(table.columns)):
+        if columns and not _fits(table.only([*keys, *columns, column]), console):
+            yield table.only([*keys, *columns])
+            columns = []
+        columns.append(column)
+    yield table.only([*keys, *columns])
+
+
+def _draw_table(table: Table) -> rich.table.Table:
+    """A title is written above the first column, and numbers are never broken."""
+    grid = rich.table.Table(box=box.SIMPLE_HEAD, pad_edge=False)
+    headers = map(_cell, (table.title or table.columns[0], *table.columns[1:]))
+    for header, column in zip(headers, zip(*table.rows, strict=True), strict=True):
+        widest = max(text.cell_len for text in (header, *(_cell(cell.text) for cell in column)))
+        if column[0].breaks:
+            grid.add_column(header, overflow="fold", min_width=min(widest, READABLE))
+        else:
+            grid.add_column(header, justify="right", no_wrap=True, min_width=widest)
+    for row in table.rows:
+        grid.add_row(*(_cell(cell.text) for cell in row))
+    return grid
+
+
+def _as_list(table: Table) -> Iterator[RenderableType]:
+    """Every row as a paragraph: what it is about, then a line for each of its other cells."""
+    yield _cell(f"{table.title or table.columns[0]}:")
+    for row in table.rows:
+        yield _cell(" ".join(cell.text for cell in row[: table.keys]))
+        yield _paragraph(table.columns[table.keys :], row[table.keys :])
+
+
+def _paragraph(columns: tuple[str, ...], cells: Row) -> rich.table.Table:
+    grid = rich.table.Table.grid(padding=(0, 2), pad_edge=False)
+    grid.add_column(no_wrap=True)
+    grid.add_column(overflow="fold")
+    for column, cell in zip(columns, cells, strict=True):
+        grid.add_row(_cell(f"  {column}"), _cell(cell.text))
+    return grid
+
+
+def _cell(text: str) -> rich.text.Text:
+    return rich.text.Text(visible(text, LONGEST_CELL))
+
+
+# A report in the fewest lines: the means, who is better, what follows, what is doubtful about it, and how the gate ended.
+
+
+def result_lines(report: Report) -> str:
+    """A line for each run, each pair, each decision, each error and warning, and the gate."""
+    return without_commands("".join(f"{visible(line, LONGEST_SENTENCE)}\n" for line in _result_parts(report)))
+
+
+def _result_parts(report: Report) -> Iterator[str]:
+    for name, agent in report.agents.items():
+        yield f"{name}: {', '.join(_mean_texts(agent))}"
+    yield from map(_verdict, report.pairs)
+    yield from (decision.sentence for decision in report.decisions)
+    yield from (finding_sentence(finding) for finding in report.audit if finding.severity != "note")
+    sentence = gate_sentence(report)
+    if sentence is not None:
+        yield sentence
+
+
+def _mean_texts(agent: AgentSummary) -> Iterator[str]:
+    for measure, summary in agent.measures.items():
+        yield f"{measure} {'undefined' if summary.mean is None else f'{summary.mean:.4f}'}"
+
+
+def _verdict(pair: Pair) -> str:
+    difference = pair.main
+    change = "" if difference.difference is None else f" {difference.difference:+.4f}"
+    interval = "" if difference.low is None or difference.high is None else f" ({difference.low:+.4f} to {difference.high:+.4f})"
+    return f"{pair.candidate} against {pair.baseline}: {pair.primary}{change}{interval} {difference.verdict}"
+
+
+# What a gate can see, as text and as JSON.
+
+
+def self_test_text(result: SelfTest) -> str:
+    """One line per mutation: from which size on it is caught, or why it is not; none where the run itself is not passed."""
+    lines = [
+        f"the gate on the run as it is: {result.verdict}",
+        *(_tried_lines(result) if result.verdict == "passed" else _not_tried_lines(result)),
+    ]
+    return "".join(f"{visible(line)}\n" for line in lines)
+
+
+def _not_tried_lines(result: SelfTest) -> list[str]:
+    reasons = (reason.split("\n", 1)[0] for reason in result.reasons)
+    return [
+        *(f"  {reason}" for reason in reasons),
+        "nothing was tried: only what a run passes can be seen to fail; give it a run that passes",
+    ]
+
+
+def _tried_lines(result: SelfTest) -> list[str]:
+    from searchmark.gates.self_test import MOST_CATEGORIES
+
+    width = max((len(each.mutation) for each in result.caught), default=0)
+    lines = [f"  {each.mutation.ljust(width)}  {_sentence(each)}" for each in result.caught]
+    if result.left_out:
+        lines.append(f"only the {MOST_CATEGORIES} largest of {MOST_CATEGORIES + result.left_out} categories were tried")
+    return [*lines, *_chance(result.chance)]
+
+
+def _chance(rate: FalseAlarmRate | None) -> list[str]:
+    if rate is None:
+        return ["false alarms: not tried, since no rule compares with a baseline"]
+    pairs = f"of {rate.trials:,} pairs that differ by chance alone"
+    alarms = [] if rate.red is None else [f"false alarms: {rate.red:,} {pairs} are red"]
+    return [*alarms, *([] if rate.not_shown is None else [f"non-inferior: not shown for {rate.not_shown:,} {pairs}"])]
+
+
+def _sentence(point: DetectionPoint) -> str:
+    if point.share is None:
+        return f"not visible to this gate: {point.reason}"
+    return f"caught from {point.share:.0%} on ({point.cases} of {point.possible} cases)"
+
+
+def self_test_json(result: SelfTest) -> str:
+    return json.dumps(asdict(result), indent=2) + "\n"
+
+
+# A report on one screen: the means in common words, by category, what was asked for, and what it means.
+
+SUMMARY_WIDTH = 80
+
+LONGEST_NAME = 24
+
+
+# How much of each part is shown; all of them together are about sixty lines.
+RUNS, MEASURES, CATEGORIES, COLUMNS, LINES = 4, 10, 8, 4, 6
+
+BY = "category"
+
+
+def to_summary(report: Report) -> str:
+    """At most about sixty lines of text, eighty columns wide, whatever the size of the suite."""
+    parts = (_head(report), _mean_table_lines(report), _segments(report), _targets(report), _meaning(report))
+    lines = (line for part in parts for line in part)
+    return without_commands("\n".join(visible(line, LONGEST_SENTENCE) for line in lines).rstrip() + "\n")
+
+
+def _head(report: Report) -> Iterator[str]:
+    yield f"{visible(report.suite.name, SUMMARY_WIDTH)}: search quality"
+    for name, agent in islice(report.agents.items(), RUNS):
+        yield f"{visible(name, SUMMARY_WIDTH)}, {case_counts(agent, report.suite.cases)}"
+    yield from _left_out(len(report.agents) - RUNS, "more run")
+
+
+def _left_out(count: int, noun: str, plural: str | None = None) -> Iterator[str]:
+    yield from (f"and {plain_count(count, noun, plural)}",) if count > 0 else ()
+
+
+def _mean_table_lines(report: Report) -> Iterator[str]:
+    """The means of all runs side by side; with their intervals if there is one run."""
+    agents = dict(islice(report.agents.items(), RUNS))
+    first = next(iter(agents.values()))
+    measures = list(islice(first.measures, MEASURES))
+    if len(agents) == 1:
+        yield from _table_lines(run_tables.measure_table(first).select(*run_tables.MEANS, rows=MEASURES))
+    else:
+        yield from _table_lines(table(("measure", *map(_short, agents)), (_row_of(name, agents.values()) for name in measures)))
+    yield from _left_out(len(first.measures) - MEASURES, "more measure")
+    for name, agent in agents.items():
+        yield from (f"{_short(name)}, {sentence}" for sentence in (*token_lines(agent.usage), *ann_lines(agent)))
+    hidden_names = list(islice(report.agents, RUNS, None))
+    yield from (f"not shown: the means of {list_names(hidden_names)}",) if hidden_names else ()
+
+
+def _short(name: str) -> str:
+    return visible(name, LONGEST_NAME)
+
+
+def _row_of(name: str, agents: Iterable[AgentSummary]) -> Row:
+    """One measure of every run; a run that does not have it has no number."""
+    means = (agent.measures[name].mean if name in agent.measures else None for agent in agents)
+    return (Text(with_words(name)), *map(Number, means))
+
+
+def _segments(report: Report) -> Iterator[str]:
+    """By category: the first measures of one run, or the first measure of every run."""
+    agents = dict(islice(report.agents.items(), RUNS))
+    first = next(iter(agents.values()))
+    values = list(first.segments.get(BY, {}))
+    measures = list(islice(first.measures, COLUMNS))
+    if not values or not measures:
+        return
+    first_values = values[:CATEGORIES]
+    if len(agents) == 1:
+        rows = (_category_row(first, value, measures) for value in first_values)
+        yield from _table_lines(table((BY, *measures), rows, f"by {BY}"))
+    else:
+        rows = ((Text(value), *(_category_mean(agent, value, measures[0]) for agent in agents.values())) for value in first_values)
+        yield from _table_lines(table((BY, *map(_short, agents)), rows, f"{measures[0]} by {BY}"))
+    yield from _left_out(len(values) - len(first_values), "more category", "more categories")
+
+
+def _category_row(agent: AgentSummary, value: str, measures: Iterable[str]) -> Row:
+    return (Text(value), *(_category_mean(agent, value, measure) for measure in measures))
+
+
+def _category_mean(agent: AgentSummary, value: str, measure: str) -> Number:
+    summary = agent.segments.get(BY, {}).get(value, {}).get(measure)
+    return Number(None if summary is None else summary.mean)
+
+
+def _targets(report: Report) -> Iterator[str]:
+    lines = target_lines(report)
+    yield from ("", "targets:") if lines else ()
+    yield from map(_target_line, lines[: 2 * LINES])
+    yield from _left_out(len(lines) - 2 * LINES, "more target")
+
+
+def _target_line(line: TargetLine) -> str:
+    value = GatedValue(line.value, line.expected, line.unit).text
+    return f"  {line.mark} {target_subject(line)} is {value}, asked for {bound_text(line)}: {STATES[line.state]}"
+
+
+def _meaning(report: Report) -> Iterator[str]:
+    """What follows from it: the gate, decisions, the verdict of every pair, advice, and what has drifted."""
+    yield ""
+    yield gate_sentence(report) or MEANINGS[outcome_of(report)]
+    yield from _first([decision.sentence for decision in report.decisions], "more decision")
+    yield from _first(list(_pair_verdicts(report)), "more pair of runs", "more pairs of runs")
+    yield from _first([f"recommended: {sentence}" for sentence in recommendation_sentences(report)], "more recommendation")
+    yield from _first(
+        [line.text for line in history_lines(report)], "more line about earlier runs", "more lines about earlier runs"
+    )
+    yield from (finding_sentence(finding) for finding in report.audit if finding.severity == "error")  # all of them
+    others = finding_counts([finding for finding in report.audit if finding.severity != "error"])
+    yield from (f"more to know, in the other reports: {others}",) if others else ()
+
+
+def _first(sentences: list[str], noun: str, plural: str | None = None) -> Iterator[str]:
+    yield from sentences[:LINES]
+    yield from _left_out(len(sentences) - LINES, noun, plural)
+
+
+def _pair_verdicts(report: Report) -> Iterator[str]:
+    for pair in report.pairs:
+        difference = pair.main
+        change = Number(difference.difference, signed=True).text
+        yield f"{pair.candidate} against {pair.baseline}: {with_words(pair.primary)} {change}, {difference.verdict}"
+
+
+def _table_lines(table: Table) -> Iterator[str]:
+    """A table as lines, no number broken."""
+    console = Console(file=io.StringIO(), width=SUMMARY_WIDTH, no_color=True, highlight=False, emoji=False, force_terminal=False)
+    with console.capture() as capture:
+        for part in fit_table(table, console):
+            console.print(part, soft_wrap=False)
+    yield from (line.rstrip() for line in capture.get().rstrip().split("\n"))
+
+
+# A report in full.
 
 WIDTH = 120
+
 SEVERITY_STYLES = {"error": "bold red", "warning": "yellow", "note": ""}
+
+
 # Blanks that fill a table up to its edge: they would make a line wider than a narrow terminal.
 _LINE_END = re.compile(r" +((?:\x1b\[0m)?)$", re.MULTILINE)
 
@@ -40,14 +369,14 @@ def to_text(report: Report, *, brief: bool = False, colour: bool = False, width:
 
     A brief one has one table for all pairs, and neither segments, single cases nor advice.
     """
-    return printed(_parts(report, brief), colour=colour, width=width)
+    return layout_text(_report_parts(report, brief), colour=colour, width=width)
 
 
-def printed(found: Iterable[Part], *, colour: bool = False, width: int = WIDTH) -> str:
+def layout_text(content: Iterable[Part], *, colour: bool = False, width: int = WIDTH) -> str:
     """Lines and tables as text, each table laid out for the width."""
     buffer = io.StringIO()
     console = Console(file=buffer, force_terminal=colour, no_color=not colour, width=width, highlight=False, emoji=False)
-    parts = list(_laid_out(found, console))
+    parts = list(_lay_out(content, console))
     # A number that is broken over two lines is no number: rather let the line be longer than the terminal.
     console.width = max(width, *(narrowest(part, console) for part in parts))
     for part in parts:
@@ -55,15 +384,15 @@ def printed(found: Iterable[Part], *, colour: bool = False, width: int = WIDTH) 
     return without_commands(_LINE_END.sub(r"\1", buffer.getvalue()))
 
 
-def _laid_out(found: Iterable[Part], console: Console) -> Iterator[RenderableType]:
-    for part in found:
-        yield from fitted(part, console) if isinstance(part, Table) else (part,)
+def _lay_out(content: Iterable[Part], console: Console) -> Iterator[RenderableType]:
+    for part in content:
+        yield from fit_table(part, console) if isinstance(part, Table) else (part,)
 
 
-def _parts(report: Report, brief: bool) -> Iterator[Part]:
-    untrusted = first_sentence(report)
-    if untrusted is not None:
-        yield _line(untrusted, "bold red")
+def _report_parts(report: Report, brief: bool) -> Iterator[Part]:
+    warning = first_sentence(report)
+    if warning is not None:
+        yield styled_line(warning, "bold red")
     if report.pairs:
         yield from _comparison_parts(report, brief)
     else:
@@ -71,45 +400,43 @@ def _parts(report: Report, brief: bool) -> Iterator[Part]:
             yield from _agent_parts(name, agent, report)
         yield from _tables(perturbation_table(report))
     for decision in report.decisions:
-        yield _line(decision.sentence, "bold")
+        yield styled_line(decision.sentence, "bold")
         for line in (*decision.evidence, *decision.flips):
-            yield _line(f"  {line}")
+            yield styled_line(f"  {line}")
     if not brief:
-        yield from (_line(f"recommended: {sentence}") for sentence in recommendation_sentences(report))
-        yield from (_line(line.text, "yellow") for line in history_lines(report))
+        yield from (styled_line(f"recommended: {sentence}") for sentence in recommendation_sentences(report))
+        yield from (styled_line(line.text, "yellow") for line in history_lines(report))
     yield from _finding_parts(report, brief)
-    gate = gate_layout.gate_sentence(report)
+    gate = comparison_tables.gate_sentence(report)
     if gate:
-        yield _line(gate, "bold green" if report.gate and report.gate.verdict == "passed" else "bold red")
-        yield from map(_line, gate_layout.gate_lines(report))
+        yield styled_line(gate, "bold green" if report.gate and report.gate.verdict == "passed" else "bold red")
+        yield from map(styled_line, comparison_tables.gate_lines(report))
 
 
 def _finding_parts(report: Report, brief: bool) -> Iterator[Part]:
     """What must not be missed; what is below a finding is left out of notes, and of a brief report."""
-    for found, new in on_screen(report.audit):
-        yield _line(finding_sentence(found), SEVERITY_STYLES[found.severity])
-        if found.severity != "note" and not brief:
-            yield from map(_line, lines_below(found, reasons=new))
-    yield from map(_line, more_notes(report.audit))
+    for finding, new in findings_on_screen(report.audit):
+        yield styled_line(finding_sentence(finding), SEVERITY_STYLES[finding.severity])
+        if finding.severity != "note" and not brief:
+            yield from map(styled_line, lines_below(finding, reasons=new))
+    yield from map(styled_line, more_notes(report.audit))
 
 
 def _comparison_parts(report: Report, brief: bool) -> Iterator[Part]:
     yield from _tables(
-        _with_suite(comparison_layout.standing_table(report), report.suite.name),
-        comparison_layout.speed_table(report),
-        comparison_layout.other_latencies(report),
-        usages_table(report),
-        anns_table(report.agents),
-        stabilities_table(report.agents),
+        _with_suite(comparison_tables.standing_table(report), report.suite.name),
+        comparison_tables.speed_table(report),
+        comparison_tables.other_latencies(report),
+        *beside_times(report),
         perturbation_table(report),
     )
-    yield from map(_line, filter(None, [latencies_not_compared(report)]))
+    yield from map(styled_line, filter(None, [why_latencies_not_comparable(report)]))
     for effect in report.snapshot_effects:
-        yield _line(effect.sentence, "bold")
+        yield styled_line(effect.sentence, "bold")
         if not brief:
-            yield from _tables(comparison_layout.snapshot_table(effect))
+            yield from _tables(comparison_tables.snapshot_table(effect))
     if brief:
-        yield from _tables(comparison_layout.verdict_table(report))
+        yield from _tables(comparison_tables.verdict_table(report))
         return
     for name, agent in report.agents.items():
         yield from _failure_parts(agent, f"{name}: ")
@@ -124,37 +451,38 @@ def _with_suite(standing: Table, suite: str) -> Table:
 
 
 def _agent_parts(name: str, agent: AgentSummary, report: Report) -> Iterator[Part]:
-    yield _line(f"{name} on {report.suite.name}", "bold")
-    yield _line(layout.case_counts(agent, report.suite.cases))
-    yield from _tables(layout.measure_table(agent), *layout.segment_tables(agent), layout.latency_table(agent))
-    yield from _tables(usage_table(agent), ann_table(agent), stability_table(agent))
-    yield from map(_line, vector_lines(agent))
-    preparation = layout.preparation(agent)
+    yield styled_line(f"{name} on {report.suite.name}", "bold")
+    yield styled_line(run_tables.case_counts(agent, report.suite.cases))
+    segments, others = run_tables.segment_tables(agent), beside_times(agent)
+    yield from _tables(run_tables.measure_table(agent), *segments, run_tables.latency_table(agent), *others)
+    yield from map(styled_line, vector_lines(agent))
+    preparation = run_tables.preparation(agent)
     if preparation:
-        yield _line(preparation)
-    yield from _tables(layout.worst_table(agent))
+        yield styled_line(preparation)
+    yield from _tables(run_tables.worst_table(agent))
     yield from _failure_parts(agent)
 
 
 def _failure_parts(agent: AgentSummary, of_run: str = "") -> Iterator[Part]:
     """The kinds of failures, each with the innermost calls that led to it."""
     for kind in agent.failures[:KINDS_SHOWN]:
-        yield _line(f"{of_run}{kind_sentence(kind)}", "red")
-        yield from (_line(f"  {line}") for line in kind_lines(kind, CALLS_SHOWN, PRINTED_SHOWN))
+        yield styled_line(f"{of_run}{kind_sentence(kind)}", "red")
+        yield from (styled_line(f"  {line}") for line in kind_lines(kind, CALLS_SHOWN, PRINTED_SHOWN))
     more = len(agent.failures) - KINDS_SHOWN
     if more > 0:
-        yield _line(f"{of_run}{counted(more, 'more kind')} of failures, in the Markdown, HTML and JSON report")
+        yield styled_line(f"{of_run}{plain_count(more, 'more kind')} of failures, in the Markdown, HTML and JSON report")
 
 
 def _pair_parts(pair: Pair) -> Iterator[Part]:
-    yield _line(f"{pair.candidate} against {pair.baseline}", "bold")
-    yield from _tables(comparison_layout.pair_table(pair))
-    for sentence in comparison_layout.pair_sentences(pair):
-        yield _line(sentence)
-    yield from _tables(*comparison_layout.pair_segment_tables(pair), comparison_layout.telling_table(pair))
+    yield styled_line(f"{pair.candidate} against {pair.baseline}", "bold")
+    yield from _tables(comparison_tables.pair_table(pair))
+    for sentence in comparison_tables.pair_sentences(pair):
+        yield styled_line(sentence)
+    yield from _tables(*comparison_tables.pair_segment_tables(pair), comparison_tables.moved_cases_table(pair))
 
 
-def _line(text: str, style: str = "") -> rich.text.Text:
+def styled_line(text: str, style: str = "") -> rich.text.Text:
+    """A line of text that may be a stranger's."""
     return rich.text.Text(visible(text, LONGEST_SENTENCE), style=style)
 
 

@@ -1,7 +1,6 @@
-"""Somebody else's search system, measured safely: order, isolation, deadlines, journal.
+"""Running agents over a suite, safely and measurably: order, isolation, deadlines, journal.
 
-Only `searchmark.running.runner` is meant for the rest of the program. The worker imports this package too, at
-every start, so nothing is imported here.
+Workers import this package at every start, so it imports nothing.
 
-Private: what is meant for others is a name of `searchmark`.
+Internal: the names for others are those of `searchmark`.
 """

@@ -1,9 +1,4 @@
-"""What a worker does with a block: it has the agent ask the cases, and sends home what became of them.
-
-The agent lives in a process of its own below this one, as in every run, so that its deadlines are kept here, whoever runs this. It
-stays alive between blocks, with its index; the next block goes on where it is. A run that ends says so. One that is stopped or
-killed cannot: its agents end when the pool that their blocks came from does, or when nobody has asked them for a while.
-"""
+"""What an executor's worker does with a block of cases: asks them with an agent that it keeps alive between blocks."""
 
 from __future__ import annotations
 
@@ -11,90 +6,89 @@ import os
 import socket
 import threading
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from time import monotonic
 
-from searchmark.agents.agent import AgentSpec
-from searchmark.corpora.locations import Location
+from searchmark.agents.registry import register_secrets_of
+from searchmark.config.agents import AgentSpec
 from searchmark.errors import PoolGone, UsageError
-from searchmark.executors.stopping import stop_event
-from searchmark.records import Printed, RunLabel
-from searchmark.registry import name_secrets_of
-from searchmark.running.asking import Asker
-from searchmark.running.cache_guarding import OwnCache, own_cache
-from searchmark.running.corpus_inspector import open_inspector
-from searchmark.running.environment import environment
-from searchmark.running.events import WorkerEvent
-from searchmark.running.journal_lines import JournalEntry, compact
+from searchmark.executors.packing import stop_event
+from searchmark.formats.corpora.locations import Location
+from searchmark.io.plugins import plugins_forbidden
+from searchmark.io.secrets import environment_secrets, secrets_in, without_measured_texts
+from searchmark.records.provenance import RunLabel, WorkerOutput
+from searchmark.running.blocks import Assignment, BlockResult, CaseBlock, localize_steps, pause_before_start, refuse_other_code
+from searchmark.running.corpus_inspector import CaseExistence, open_inspector
+from searchmark.running.distribution import InstalledVersion, refuse_other_version
+from searchmark.running.journal import encode_compact
 from searchmark.running.plan import Step
-from searchmark.running.sandbox.launch import Launch, sandbox_of
-from searchmark.running.sandbox.needs import is_foreign
-from searchmark.running.scaling.block import Assignment, BlockResult, CaseBlock, steps_here
-from searchmark.running.scaling.machines import refuse_other_code
-from searchmark.running.scaling.starts import pause_before_start
-from searchmark.running.session import Session
-from searchmark.running.worker.process_tree import hide_memory
-from searchmark.services.environment_secrets import environment_secrets
-from searchmark.services.redaction import secrets_in, unless_known
-from searchmark.shipping.installed import Installed, refuse_other_version
-from searchmark.shipping.supplies import receive
+from searchmark.running.run_builder import environment, with_corpus_ids
+from searchmark.running.sandbox.launch import Launch, OwnCache, choose_sandbox, make_own_cache
+from searchmark.running.sandbox.view import has_foreign_code
+from searchmark.running.session import CaseAsker, SearchOutcome, WorkerEvent
+from searchmark.running.worker.process_tree import hide_memory_for_good
 
-TAKE_HOME_SECONDS = 10.0  # a block that takes longer comes home with what it has: no more is lost than that, or than one case
+MAX_BLOCK_SECONDS = 10.0  # a block that takes longer comes home with what it has: no more is lost than that, or than one case
+
 IDLE_SECONDS = 300.0
-LOOK_SECONDS = 0.5  # between looks whether somebody wants this to end
-SHARED = 2  # this process also serves whoever hands out blocks, so that times may be seen as late as with two workers
 
-Key = tuple[str, RunLabel]  # a run, and an agent of it
+POLL_SECONDS = 0.5  # between looks whether somebody wants this to end
+
+MAX_SHARED_LOADS = 2  # this process also serves whoever hands out blocks, so that times may be seen as late as with two workers
+
+BlockAgentKey = tuple[str, RunLabel]  # a run, and an agent of it
 
 
-class HostedAgent:
+class BlockAgent:
     """One agent that lives between the blocks of a run. Not to be shared between threads."""
 
     def __init__(self, block: CaseBlock) -> None:
-        assigned = block.assignment
-        name_secrets_of(assigned.specs)  # before it is decided what an agent gets to know, and what is written down
-        self.key: Key = assigned.run, assigned.label
+        assignment = block.assignment
+        register_secrets_of(assignment.specs)  # before it is decided what an agent gets to know, and what is written down
+        self.key: BlockAgentKey = assignment.run, assignment.label
         self._until_the_end = ExitStack()
+        if assignment.options.no_exec:
+            self._until_the_end.enter_context(plugins_forbidden())
         self.stop = stop_event()
         self._lines: list[str] = []
-        self._asked = 0
-        self._printed: dict[str, Printed] = {}
+        self._count = 0
+        self._output: dict[str, WorkerOutput] = {}
         locations = {step.case: step.location for step in block.steps}
         self._known = frozenset(locations.values())
         self._compared: set[Location] = set()
-        self._not_made: str | None = None
-        self._sandboxed = assigned.options.sandbox != "off"
-        sandbox = sandbox_of(assigned.options.sandbox, assigned.hidden)
+        self._load_problem: str | None = None
+        self._sandboxed = assignment.options.sandbox != "off"
+        sandbox = choose_sandbox(assignment.options.sandbox, assignment.hidden)
         self._inspector = self._until_the_end.enter_context(open_inspector(block.suite, [locations]))
-        own = self._until_the_end.enter_context(own_cache(assigned.specs, sandbox))
-        launch = Launch.of(assigned.spec, locations, sandbox) if own is None else _cached_apart(assigned.spec, locations, own)
-        self._launch = launch.finding(assigned.spec, assigned.supplies.code(), assigned.folder)
-        options = replace(assigned.options, jobs=SHARED)
+        own = self._until_the_end.enter_context(make_own_cache(assignment.specs, sandbox))
+        launch = (
+            Launch.of(assignment.spec, locations, sandbox)
+            if own is None
+            else _launch_with_own_cache(assignment.spec, locations, own)
+        )
+        self._launch = launch.with_code(assignment.spec, assignment.supplies.code(), assignment.folder)
+        options = replace(assignment.options, jobs=MAX_SHARED_LOADS)
         last = block.steps[-1]
-
-        def opened(happened: Callable[[WorkerEvent], None], meanwhile: Callable[[], None]) -> Session:
-            return Session(assigned.spec, options, last.query, happened, self._launch, meanwhile, last.request)
-
-        secrets = secrets_in(assigned.spec.options) | unless_known(environment_secrets(), block.suite.texts())
-        self._asker = Asker(opened, self._inspector, secrets, self._record, self._note)
+        self._secrets = secrets_in(assignment.spec.options) | without_measured_texts(environment_secrets(), block.suite.texts())
+        self._asker = CaseAsker(assignment.spec, options, self._launch, last, self._inspector, self._record, self._note)
         self._until_the_end.callback(self._asker.session.abandon)
 
-    def load(self, assigned: Assignment) -> None:
+    def load(self, assignment: Assignment) -> None:
         """Load the agent; other code than that of the run is refused. One that cannot be made here is said with its first block."""
         try:
             code = self._asker.session.load()
         except UsageError as error:
-            self._not_made = str(error)
+            self._load_problem = str(error)
         else:
-            refuse_other_code(assigned, code)
+            refuse_other_code(assignment, code)
 
     def _refuse_other_corpora(self, block: CaseBlock) -> None:
         """What is searched is what the machine has that started the run; looked at when it is searched for the first time."""
         expected = block.assignment.corpora
-        searched = {id(step.location): step.location for step in block.steps} if expected else {}
-        new = {str(number): each for number, each in searched.items() if each not in self._compared}
+        locations = {id(step.location): step.location for step in block.steps} if expected else {}
+        new = {str(number): each for number, each in locations.items() if each not in self._compared}
         self._compared.update(new.values())
         for name, digest in self._inspector.shared_corpora(new).items():
             if expected.get(name, digest) != digest:
@@ -107,26 +101,26 @@ class HostedAgent:
     def ask(self, block: CaseBlock) -> BlockResult:
         """Ask the cases of a block, as many as there is time for."""
         session = self._asker.session
-        self.stop, self._asked = stop_event(), 0
+        self.stop, self._count = stop_event(), 0
         self._inspector.turn_to(block.suite, [{step.case: step.location for step in block.steps}])
         self._refuse_other_corpora(block)
         session.begin_block(ever_ready=block.forced)
-        if self._not_made is not None and not block.forced:
-            session.give_up_starting(self._not_made)
+        if self._load_problem is not None and not block.forced:
+            session.give_up_starting(self._load_problem)
         self._asker.expect(block.steps)
-        with self._ended_when_told():
-            self._asker.ask(_in_time(block.steps))
+        with self._interrupted_on_stop():
+            self._asker.ask(_steps_in_time(block.steps))
         self._inspector.find_changes()
         unable = session.given_up if not session.ever_ready else None
         return self._result(unable)
 
     @contextmanager
-    def _ended_when_told(self) -> Iterator[None]:
+    def _interrupted_on_stop(self) -> Iterator[None]:
         """What nobody waits for any more is ended with its worker, and each that is started instead: no thread can be."""
         over = threading.Event()
 
         def watch() -> None:
-            while not over.wait(LOOK_SECONDS):
+            while not over.wait(POLL_SECONDS):
                 if self.stop.is_set():
                     self._asker.session.interrupt()
 
@@ -140,7 +134,7 @@ class HostedAgent:
 
     def close(self) -> BlockResult:
         """End the agent in good order, and say what there is still to say."""
-        self._asked = 0
+        self._count = 0
         with self._until_the_end:
             self._asker.session.close()
             self._inspector.find_changes()
@@ -156,32 +150,37 @@ class HostedAgent:
         return BlockResult(
             environment(),
             _worker(),
-            0 if unable else self._asked,
+            0 if unable else self._count,
             "\n".join(lines).encode(),
             unable,
             sandbox=self._launch.text,
-            printed=self._newly_printed(),
+            printed=self._new_output(),
             changed=tuple(self._inspector.changed),
         )
 
-    def _record(self, step: Step, entry: JournalEntry) -> None:
-        self._lines.append(compact(entry.to_plain(step.case)))
-        self._asked += 1
+    def _record(self, step: Step, outcome: SearchOutcome, existence: CaseExistence) -> None:
+        entry = with_corpus_ids(step, outcome, existence, self._secrets)
+        self._lines.append(encode_compact(entry.to_plain(step.case)))
+        self._count += 1
 
     def _note(self, event: WorkerEvent) -> None:
-        self._lines.append(compact(event.to_plain()))
+        self._lines.append(encode_compact(event.to_plain()))
 
-    def _newly_printed(self) -> tuple[Printed, ...]:
+    def _new_output(self) -> tuple[WorkerOutput, ...]:
         """What was printed since this was last asked."""
         now = {each.stream: each for each in self._asker.session.printed()}
-        before, self._printed = self._printed, now
-        return tuple(_since(before[name], each) if name in before else each for name, each in now.items())
+        before, self._output = self._output, now
+        return tuple(_output_since(before[name], each) if name in before else each for name, each in now.items())
 
 
-def _cached_apart(spec: AgentSpec, locations: Mapping[str, Location], own: OwnCache) -> Launch:
+def _launch_with_own_cache(spec: AgentSpec, locations: Mapping[str, Location], own: OwnCache) -> Launch:
     """Beside code of others a built-in agent has a cache of its own; the others have theirs as ever."""
     launch = Launch.of(spec, locations, None, own.guard)
-    return launch if is_foreign(spec) else replace(launch, environment={**launch.environment, "SEARCHMARK_CACHE": str(own.folder)})
+    return (
+        launch
+        if has_foreign_code(spec)
+        else replace(launch, environment={**launch.environment, "SEARCHMARK_CACHE": str(own.folder)})
+    )
 
 
 def _worker() -> str:
@@ -189,71 +188,71 @@ def _worker() -> str:
     return f"{socket.gethostname()} {os.getpid()} {threading.get_ident()}"
 
 
-def _since(before: Printed, now: Printed) -> Printed:
-    return Printed(now.stream, now.bytes - before.bytes, now.text[len(before.text) :])
+def _output_since(before: WorkerOutput, now: WorkerOutput) -> WorkerOutput:
+    return WorkerOutput(now.stream, now.bytes - before.bytes, now.text[len(before.text) :])
 
 
-def _in_time(steps: Sequence[Step]) -> Iterator[Step]:
+def _steps_in_time(steps: Sequence[Step]) -> Iterator[Step]:
     """One step after the other, until it is time to go home."""
-    begun, stop = monotonic(), stop_event()
+    start, stop = monotonic(), stop_event()
     for number, step in enumerate(steps):
-        if stop.is_set() or (number and monotonic() - begun > TAKE_HOME_SECONDS):
+        if stop.is_set() or (number and monotonic() - start > MAX_BLOCK_SECONDS):
             return
         yield step
 
 
-class _Hosts:
+class _IdleAgents:
     """The agents that live in this process and are not being asked right now."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._idle: dict[HostedAgent, threading.Event] = {}  # each with what tells that it is idle no more
-        self._failed: Counter[Key] = Counter()  # starts since the last one that succeeded
+        self._idle: dict[BlockAgent, threading.Event] = {}  # each with what tells that it is idle no more
+        self._failed: Counter[BlockAgentKey] = Counter()  # starts since the last one that succeeded
 
-    def taken(self, block: CaseBlock) -> HostedAgent:
+    def take(self, block: CaseBlock) -> BlockAgent:
         """One that can be asked this block: an idle one of its run, or a new one."""
         key = block.assignment.run, block.assignment.label
         with self._lock:
             alike = [each for each in self._idle if each.key == key]
-            found = next((each for each in reversed(alike) if each.fits(block)), None)
-            ended = alike if found is None else []  # a sandbox that shows something else is of no use any more
-            for each in (*ended, *([found] if found else [])):
+            agent = next((each for each in reversed(alike) if each.fits(block)), None)
+            leftover = alike if agent is None else []  # a sandbox that shows something else is of no use any more
+            for each in (*leftover, *([agent] if agent else [])):
                 self._idle.pop(each).set()
-        for each in ended:
+        for each in leftover:
             each.close()
-        return found or self._started(block, key)
+        return agent or self._start(block, key)
 
-    def _started(self, block: CaseBlock, key: Key) -> HostedAgent:
+    def _start(self, block: CaseBlock, key: BlockAgentKey) -> BlockAgent:
         if stop_event().wait(pause_before_start(self._failed[key])):
             raise PoolGone("the pool of this task has been stopped")
-        return _loaded(block)
+        return _load_block_agent(block)
 
-    def count_start(self, key: Key, *, failed: bool) -> None:
+    def count_start(self, key: BlockAgentKey, *, failed: bool) -> None:
         """Whether an agent that was asked a block could be started for it."""
         with self._lock:
             self._failed[key] = self._failed[key] + 1 if failed else 0
 
-    def give_back(self, hosted: HostedAgent) -> None:
-        taken = threading.Event()
+    def give_back(self, agent: BlockAgent) -> None:
+        busy = threading.Event()
         with self._lock:
-            self._idle[hosted] = taken
-        threading.Thread(target=self._attend, args=(hosted, taken), daemon=True).start()
+            self._idle[agent] = busy
+        threading.Thread(target=self._attend, args=(agent, busy), daemon=True).start()
 
-    def _attend(self, hosted: HostedAgent, taken: threading.Event) -> None:
+    def _attend(self, agent: BlockAgent, busy: threading.Event) -> None:
         """End an agent of a run that was stopped, or of one that nobody hears of any more."""
         until = monotonic() + IDLE_SECONDS
-        while not taken.wait(LOOK_SECONDS):
-            if hosted.stop.is_set() or monotonic() > until:
-                self._end_if_idle(hosted)
+        while not busy.wait(POLL_SECONDS):
+            if agent.stop.is_set() or monotonic() > until:
+                self._end_if_idle(agent)
                 return
 
-    def _end_if_idle(self, hosted: HostedAgent) -> None:
+    def _end_if_idle(self, agent: BlockAgent) -> None:
         with self._lock:
-            idle = self._idle.pop(hosted, None) is not None
+            idle = self._idle.pop(agent, None) is not None
         if idle:
-            hosted.close()
+            agent.close()
 
-    def ended(self, run: str) -> list[HostedAgent]:
+    def take_run(self, run: str) -> list[BlockAgent]:
         """Those of a run, which are nobody's from here on."""
         with self._lock:
             self._failed = Counter({key: failed for key, failed in self._failed.items() if key[0] != run})
@@ -263,48 +262,45 @@ class _Hosts:
         return own
 
 
-_HOSTS = _Hosts()  # of this process: agents outlive the calls that ask them
+_IDLE_AGENTS = _IdleAgents()  # of this process: agents outlive the calls that ask them
 
 
-def _loaded(block: CaseBlock) -> HostedAgent:
-    hide_memory()
-    hosted = HostedAgent(block)
+def _load_block_agent(block: CaseBlock) -> BlockAgent:
+    hide_memory_for_good()
+    agent = BlockAgent(block)
     try:
-        hosted.load(block.assignment)
+        agent.load(block.assignment)
     except BaseException:
-        hosted.abandon()
+        agent.abandon()
         raise
-    return hosted
+    return agent
 
 
-def get_ready(installed: Installed) -> None:
+def warm_up(version: InstalledVersion) -> None:
     """Whoever does this has what a block needs imported and read by the time that the first one comes."""
-    refuse_other_version(installed)
+    refuse_other_version(version)
 
 
 def run_block(block: CaseBlock) -> BlockResult:
     """Ask the cases of a block in this process, with an agent that stays alive for the next one."""
     refuse_other_version(block.assignment.installed)
-    receive(block.parcels)
     supplies = block.assignment.supplies
-    missing = supplies.missing()
-    if missing:
-        return BlockResult(environment(), _worker(), missing=missing)
-    block = replace(block, steps=steps_here(supplies, block.steps), parcels=())
-    hosted = _HOSTS.taken(block)
+    supplies.refuse_missing()
+    block = replace(block, steps=localize_steps(supplies, block.steps))
+    agent = _IDLE_AGENTS.take(block)
     try:
-        result = hosted.ask(block)
+        result = agent.ask(block)
     except BaseException:
-        hosted.abandon()
+        agent.abandon()
         raise
-    _HOSTS.count_start(hosted.key, failed=result.unable is not None)
-    if result.unable is None and not hosted.stop.is_set():
-        _HOSTS.give_back(hosted)
+    _IDLE_AGENTS.count_start(agent.key, failed=result.unable is not None)
+    if result.unable is None and not agent.stop.is_set():
+        _IDLE_AGENTS.give_back(agent)
     else:
-        hosted.close()
+        agent.close()
     return result
 
 
 def end_run(run: str) -> list[tuple[RunLabel, BlockResult]]:
     """End all agents of a run in this process; what each of them had still to say."""
-    return [(hosted.key[1], hosted.close()) for hosted in _HOSTS.ended(run)]
+    return [(agent.key[1], agent.close()) for agent in _IDLE_AGENTS.take_run(run)]

@@ -1,4 +1,4 @@
-"""What exists where each case is searched, looked up once for all agents, and the state of the searched repositories."""
+"""What exists where each case is searched, looked up once for all agents. Also counts the tokens of lines in an answer."""
 
 from __future__ import annotations
 
@@ -9,40 +9,90 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from functools import partial
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 
-from searchmark.corpora.corpus import Survey
-from searchmark.corpora.directory import DirectorySource
-from searchmark.corpora.locations import Commit, Documents, Folder, Location, Remote
-from searchmark.corpora.snapshots import SnapshotReader
 from searchmark.errors import DamagedRepository
-from searchmark.history.repository import open_repository
-from searchmark.history.state import repository_state
-from searchmark.history.trees import NOTHING, Snapshot
-from searchmark.judging.existence import Existing
-from searchmark.judging.names import CaseKinds
-from searchmark.measures.line_tokens import tokens_of_lines
-from searchmark.records import SearchedRepository, Suite
+from searchmark.formats.corpora.corpus import Survey
+from searchmark.formats.corpora.folder import DirectorySource
+from searchmark.formats.corpora.locations import Commit, Documents, Folder, Location, Remote
+from searchmark.formats.corpora.snapshots import SnapshotReader
+from searchmark.git.repository import open_repository
+from searchmark.git.trees import EMPTY_SNAPSHOT, Snapshot
+from searchmark.git.worktree import repository_state
+from searchmark.measures.hits import MOST_LINES, MOST_TOKENS, tokens_of_lines
+from searchmark.records.answers import CountedText
 from searchmark.records.digests import digest_of_cases
-from searchmark.records.shown import quoted
-from searchmark.running.line_counts import LineTokens, TextCounter
+from searchmark.records.matching import LineRange, split_line_range
+from searchmark.records.provenance import SearchedRepository
+from searchmark.records.sentences import quote_name
+from searchmark.records.suite import Suite
 from searchmark.running.plan import Step
+from searchmark.scoring.matches import CaseKinds
+from searchmark.scoring.targets import ExistingIds
 
-COUNTED = 10_000  # contents whose lines are counted already, some kilobytes each
-KEPT = 64  # commits; agents take turns in blocks of fewer cases
+# What the lines of an answer cost: counted along the ranking while the texts are there, for measures of lines.
+
+LineTokens: TypeAlias = tuple[int, ...]
+
+
+# The tokens of every line of some documents, by id; what is no text is left out.
+TextCounter: TypeAlias = Callable[[Sequence[str]], Mapping[str, LineTokens]]
+
+
+def count_lines(
+    ids: Sequence[str],
+    lines: Sequence[LineRange | None] | None,
+    count: TextCounter,
+    most: tuple[int, int] = (MOST_TOKENS, MOST_LINES),
+) -> dict[str, CountedText]:
+    """The lines that a reader of an answer sees, none twice, until ``most`` tokens and lines are read, whichever comes last.
+
+    A hit without lines means all lines of its document; one that is no text has none.
+    """
+    split_hits = [split_line_range(hit) for hit in ids]
+    ranges = [explicit or span_in_id for explicit, (_, span_in_id) in zip(lines or [None] * len(ids), split_hits, strict=True)]
+    texts = count([document for document, _ in split_hits])
+    lines_by_document: dict[str, set[int]] = {}
+    total = number = 0
+    for (document, _), span in zip(split_hits, ranges, strict=True):
+        tokens, counted_lines = texts.get(document, ()), lines_by_document.setdefault(document, set())
+        first, last = span or (1, len(tokens))
+        for line in range(first, min(last, len(tokens)) + 1):
+            if total >= most[0] and number >= most[1]:
+                return _count_texts(texts, lines_by_document)
+            if line not in counted_lines:
+                counted_lines.add(line)
+                total, number = total + tokens[line - 1], number + 1
+    return _count_texts(texts, lines_by_document)
+
+
+def _count_texts(texts: Mapping[str, LineTokens], lines_by_document: Mapping[str, set[int]]) -> dict[str, CountedText]:
+    return {
+        each: CountedText(len(texts.get(each, ())), _pieces(texts.get(each, ()), sorted(lines)))
+        for each, lines in lines_by_document.items()
+    }
+
+
+def _pieces(tokens: LineTokens, lines: Sequence[int]) -> tuple[tuple[int, LineTokens], ...]:
+    """Lines that follow each other are one piece."""
+    begins = [place for place, line in enumerate(lines) if place == 0 or line != lines[place - 1] + 1]
+    ends = [*begins[1:], len(lines)]
+    return tuple((lines[begin], tokens[lines[begin] - 1 : lines[end - 1]]) for begin, end in zip(begins, ends, strict=False))
+
+
+MAX_COUNTED_TEXTS = 10_000  # contents whose lines are counted already, some kilobytes each
+
+MAX_KEPT_STATES = 64  # commits; agents take turns in blocks of fewer cases
 
 
 @dataclass(frozen=True)
 class CaseExistence:
-    """What exists where a case is searched, and which of its targets do not; None where that is not known.
+    """What exists where a case is searched; None where that is not known."""
 
-    ``problem`` says why it cannot be searched there at all. ``texts`` counts the tokens of lines there, where lines are judged.
-    """
-
-    existing: Existing | None
-    unreachable: list[str] | None
-    problem: str | None = None
-    texts: TextCounter | None = None
+    existing: ExistingIds | None
+    unreachable: list[str] | None  # targets of the case that do not exist
+    problem: str | None = None  # why it cannot be searched there at all
+    texts: TextCounter | None = None  # counts the tokens of lines there, where lines are judged
 
 
 class CorpusInspector:
@@ -51,9 +101,9 @@ class CorpusInspector:
     def __init__(self, suite: Suite, mappings: Sequence[Mapping[str, Location]], until_the_end: ExitStack) -> None:
         self._until_the_end = until_the_end
         self._prefetching = until_the_end.enter_context(ThreadPoolExecutor(1))
-        self._existing: dict[Documents | Folder, Existing] = {}
+        self._existing: dict[Documents | Folder, ExistingIds] = {}
         self._surveys: dict[Documents | Folder, Survey] = {}
-        self._histories: dict[object, _History] = {}
+        self._histories: dict[object, _CommitHistory] = {}
         self._line_tokens: dict[Documents | Folder, dict[str, LineTokens]] = {}
         self._fingerprints: dict[DirectorySource, _FolderState] = {}
         self.changed: list[str] = []
@@ -64,7 +114,7 @@ class CorpusInspector:
     def turn_to(self, suite: Suite, mappings: Sequence[Mapping[str, Location]]) -> list[Location]:
         """Look at other cases from here on, and at their locations unless they are known; these, each once."""
         self._suite, self._judges_lines = suite, CaseKinds.of(suite).lines
-        distinct = list(dict.fromkeys(location for locations in mappings for location in _distinct(locations)))
+        distinct = list(dict.fromkeys(location for locations in mappings for location in _distinct_objects(locations)))
         for location in distinct:
             if location not in self._surveys:
                 self._look_up(location)
@@ -76,18 +126,18 @@ class CorpusInspector:
             case Documents() | Folder():
                 corpus = location.open()
                 self._surveys[location] = corpus.survey
-                self._existing[location] = Existing(corpus.survey.ids, corpus.folder)
+                self._existing[location] = ExistingIds(corpus.survey.ids, corpus.folder)
                 if isinstance(corpus.source, DirectorySource):
-                    self._fingerprints[corpus.source] = _fingerprint(corpus.source)
+                    self._fingerprints[corpus.source] = _fingerprint_source(corpus.source)
 
     def find_changes(self) -> None:
         """Learn the names of folders whose files have changed while they were searched; a commit never does."""
-        now = {each: _fingerprint(each) for each in self._fingerprints}
-        changed = [each for each, seen in self._fingerprints.items() if now[each].digest != seen.digest]
-        self.changed = [f"{each.folder().name} (last written: {quoted(now[each].newest)})" for each in changed]
+        now = {each: _fingerprint_source(each) for each in self._fingerprints}
+        sources = [each for each, before in self._fingerprints.items() if now[each].digest != before.digest]
+        self.changed = [f"{each.folder().name} (last written: {quote_name(now[each].newest)})" for each in sources]
 
     def prefetch(self, step: Step) -> Callable[[], CaseExistence]:
-        """Begin to look while an agent is busy; what was found is had by calling what is returned.
+        """Begin to look while an agent is busy; call the result to get what was found.
 
         A history is followed by one thread for all agents, since it is one way through the commits.
         """
@@ -120,40 +170,40 @@ class CorpusInspector:
                     self._line_tokens[location] = {each.id: tokens_of_lines(each.text) for each in location.open()}
                 return self._line_tokens[location]
 
-    def _existing_at(self, location: Location) -> Existing | None:
+    def _existing_at(self, location: Location) -> ExistingIds | None:
         match location:
             case Remote():
                 return None
             case Commit():
                 if location.history not in self._histories:
-                    self._histories[location.history] = _History(location, self._until_the_end)
+                    self._histories[location.history] = _CommitHistory(location, self._until_the_end)
                 return self._histories[location.history].existing(location.commit)
             case Documents() | Folder():
                 return self._existing[location]
 
     def digest(self, locations: Mapping[str, Location]) -> str | None:
         """One corpus has its own digest; several have one of what each case searches; what a service searches is not known."""
-        distinct = {self._digest_of(each) for each in _distinct(locations)}
+        distinct = {self._digest_of(each) for each in _distinct_objects(locations)}
         return distinct.pop() if len(distinct) == 1 else self.searched(locations)
 
     def searched(self, locations: Mapping[str, Location]) -> str | None:
         """One digest of what each case searches; those of shards add up to that of all cases."""
-        digests = {id(each): self._digest_of(each) for each in _distinct(locations)}
+        digests = {id(each): self._digest_of(each) for each in _distinct_objects(locations)}
         by_case = {case: digests[id(location)] for case, location in locations.items()}
-        known = {case: digest for case, digest in by_case.items() if digest is not None}
-        return digest_of_cases(known) if len(known) == len(by_case) else None
+        known_digests = {case: digest for case, digest in by_case.items() if digest is not None}
+        return digest_of_cases(known_digests) if len(known_digests) == len(by_case) else None
 
     def identity(self, locations: Mapping[str, Location]) -> str:
         """What must be the same for a journal to be continued: every location, and what was found there."""
         return _digest_of_all(self._digests(locations))
 
     def shared_corpora(self, locations: Mapping[str, Location]) -> dict[str, str]:
-        """The digests of folders and commits by their names; documents that a case brings along are nobody else's."""
-        digests = {each.name: self._digest_of(each) for each in _distinct(locations) if isinstance(each, Folder | Commit)}
+        """The digests of folders and commits by their names; documents that come with a case are nobody else's."""
+        digests = {each.name: self._digest_of(each) for each in _distinct_objects(locations) if isinstance(each, Folder | Commit)}
         return {name: digest for name, digest in sorted(digests.items()) if digest is not None}
 
     def _digests(self, locations: Mapping[str, Location]) -> dict[str, str | None]:
-        return {location.identity: self._digest_of(location) for location in _distinct(locations)}
+        return {location.identity: self._digest_of(location) for location in _distinct_objects(locations)}
 
     def _digest_of(self, location: Location) -> str | None:
         match location:
@@ -165,14 +215,14 @@ class CorpusInspector:
                 return self._surveys[location].digest
 
 
-def _distinct(locations: Mapping[str, Location]) -> Iterable[Location]:
+def _distinct_objects(locations: Mapping[str, Location]) -> Iterable[Location]:
     """Each object once: mostly a hundred thousand cases share one, and to hash it takes longer than to look at it."""
     return {id(location): location for location in locations.values()}.values()
 
 
-def service_among(locations: Mapping[str, Location]) -> str | None:
+def find_service(locations: Mapping[str, Location]) -> str | None:
     """The service that searches what it has, if one does."""
-    return next((each.name for each in _distinct(locations) if isinstance(each, Remote)), None)
+    return next((each.name for each in _distinct_objects(locations) if isinstance(each, Remote)), None)
 
 
 def _digest_of_all(digests: Mapping[str, str | None]) -> str:
@@ -183,8 +233,8 @@ def _searched_repositories(locations: Sequence[Location]) -> tuple[SearchedRepos
     """The repositories among the locations by name, each once; a folder that is none, or a file, is left out."""
     folders = {each.path: each.name for each in locations if isinstance(each, Commit | Folder) and each.path.is_dir()}
     states = {path: repository_state(path) for path in folders}
-    found = (SearchedRepository(folders[path], state.commit, state.dirty) for path, state in states.items() if state)
-    return tuple(sorted(found, key=lambda each: each.name))
+    repositories = (SearchedRepository(folders[path], state.commit, state.dirty) for path, state in states.items() if state)
+    return tuple(sorted(repositories, key=lambda each: each.name))
 
 
 class _FolderState(NamedTuple):
@@ -194,50 +244,50 @@ class _FolderState(NamedTuple):
     newest: str
 
 
-def _fingerprint(source: DirectorySource) -> _FolderState:
+def _fingerprint_source(source: DirectorySource) -> _FolderState:
     """A cheap way to see that something has changed."""
-    seen, newest = hashlib.sha256(), (0, "")
+    digest, newest = hashlib.sha256(), (0, "")
     for path, below in source.files.below(source.path):
         with suppress(OSError):
-            found = path.lstat()
-            seen.update(f"{path} {found.st_size} {found.st_mtime_ns}\n".encode("utf-8", "surrogatepass"))
-            newest = max(newest, (found.st_mtime_ns, below))
-    return _FolderState(seen.hexdigest(), newest[1])
+            status = path.lstat()
+            digest.update(f"{path} {status.st_size} {status.st_mtime_ns}\n".encode("utf-8", "surrogatepass"))
+            newest = max(newest, (status.st_mtime_ns, below))
+    return _FolderState(digest.hexdigest(), newest[1])
 
 
-class _History:
+class _CommitHistory:
     """What exists at the commits of one repository; only the last few are kept, since they are visited in order."""
 
     def __init__(self, location: Commit, until_the_end: ExitStack) -> None:
         repository = until_the_end.enter_context(open_repository(location.path))
         self._snapshots = until_the_end.enter_context(SnapshotReader(repository, location.wanted))
-        self._last: Snapshot = NOTHING
-        self._kept: dict[str, Existing] = {}
+        self._last: Snapshot = EMPTY_SNAPSHOT
+        self._existing: dict[str, ExistingIds] = {}
         self._line_tokens: dict[str, LineTokens] = {}
 
-    def existing(self, commit: str) -> Existing:
+    def existing(self, commit: str) -> ExistingIds:
         """What exists at a commit, all contents of which are here and what their names say."""
-        if commit not in self._kept:
-            problem = self._snapshots.problem(self._moved_to(commit))
+        if commit not in self._existing:
+            problem = self._snapshots.problem(self._move_to(commit))
             if problem is not None:
                 raise DamagedRepository(problem)
-            if len(self._kept) >= KEPT:
-                del self._kept[next(iter(self._kept))]
-            self._kept[commit] = Existing(self._last.versions.keys())
-        return self._kept[commit]
+            if len(self._existing) >= MAX_KEPT_STATES:
+                del self._existing[next(iter(self._existing))]
+            self._existing[commit] = ExistingIds(self._last.versions.keys())
+        return self._existing[commit]
 
     def line_tokens(self, commit: str, paths: Sequence[str]) -> dict[str, LineTokens]:
         """The tokens of every line of some files at a commit; each content is counted once."""
-        versions = self._moved_to(commit).versions
+        versions = self._move_to(commit).versions
         blobs = {path: versions[path] for path in paths if path in versions}
-        if len(self._line_tokens) >= COUNTED:
+        if len(self._line_tokens) >= MAX_COUNTED_TEXTS:
             self._line_tokens.clear()
         new = [(path, blob) for path, blob in blobs.items() if blob not in self._line_tokens]
         for (_, blob), document in zip(new, self._snapshots.documents(new), strict=True):
             self._line_tokens[blob] = () if document is None else tokens_of_lines(document.text)
         return {path: self._line_tokens[blob] for path, blob in blobs.items()}
 
-    def _moved_to(self, commit: str) -> Snapshot:
+    def _move_to(self, commit: str) -> Snapshot:
         if self._last.commit != commit:
             self._last = self._snapshots.at(commit, near=self._last)
         return self._last

@@ -1,25 +1,110 @@
-"""What is needed on every machine, and how each of them comes by it.
-
-A location names a path of the machine that everything was started on. The same files are at the same path everywhere (a shared file
-system), or they have an address that every machine fetches them from once, or they are sent along as a parcel. Secrets are no
-supply: they come from the environment of each machine.
-"""
+"""What all machines of an executor must have, and how each gets it: repositories, files, wheels, the same Searchmark."""
 
 from __future__ import annotations
 
+import hashlib
+import platform
+import re
 import socket
-from collections.abc import Mapping, Sequence
+import zipfile
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
-from pathlib import Path
-from typing import Literal
+from functools import cache, partial
+from io import BytesIO
+from pathlib import Path, PurePosixPath
+from typing import Any, Literal
 
-from searchmark.corpora.downloads import downloaded
-from searchmark.corpora.locations import Commit, Folder, Location
-from searchmark.errors import UsageError
-from searchmark.files.wheels import unpacked_wheel, wheel_folder
-from searchmark.history.addresses import RepositoryAddress
-from searchmark.history.bundles import known_bundle, repository_from_bundle
-from searchmark.history.clones import repository_at
+from searchmark.errors import SearchmarkError, UsageError
+from searchmark.executors.pool import TaskLacks, TaskPool
+from searchmark.formats.corpora.corpus import download_corpus
+from searchmark.formats.corpora.locations import Commit, Folder, Location
+from searchmark.git.clones import RepositoryAddress, make_bundle, repository_at, unpack_bundle
+from searchmark.git.repository import open_repository
+from searchmark.io.folders import cache_folder, make_once
+from searchmark.records.sentences import list_first
+
+# Wheels: code that travels as one file, unpacked once on every machine; nothing of it is run for that.
+
+LARGEST_WHEEL = 1 << 30  # bytes, unpacked
+
+
+def read_wheel(path: Path) -> bytes:
+    """The content of a wheel, as far as can be told without unpacking it."""
+    try:
+        content = path.read_bytes()
+    except OSError as error:
+        raise UsageError(f"{path} cannot be read: {error.strerror}") from error
+    if path.suffix != ".whl" or not zipfile.is_zipfile(BytesIO(content)):
+        raise UsageError(f"{path} is not a wheel; make one of a package: pip wheel --no-deps FOLDER")
+    return content
+
+
+def unpack_wheel(content: bytes, folder: Path) -> None:
+    """All modules. What an installer would put elsewhere (scripts, headers) stays out, and nothing leads out of the folder."""
+    try:
+        with zipfile.ZipFile(BytesIO(content)) as archive:
+            entries = archive.infolist()
+            if sum(entry.file_size for entry in entries) > LARGEST_WHEEL:
+                raise UsageError(f"a wheel is larger than {LARGEST_WHEEL >> 20} MB when it is unpacked, and is not taken")
+            folder.mkdir(parents=True)
+            for entry in entries:
+                parts = PurePosixPath(entry.filename).parts
+                if not entry.is_dir() and parts and ".." not in parts and not parts[0].endswith(".data"):
+                    archive.extract(entry, folder)
+    except (zipfile.BadZipFile, OSError, ValueError, NotImplementedError) as error:
+        raise UsageError(f"a wheel cannot be unpacked: {error}") from error
+
+
+@dataclass(frozen=True)
+class Delivery:
+    """How the machines of an executor get what a run needs, as far as they do not have it already."""
+
+    ship: bool = False  # send repositories along
+    wheels: tuple[Path, ...] = ()  # with code of agents, for this machine too
+    addresses: Mapping[Path, RepositoryAddress | str] = field(default_factory=dict)  # of what lies at these paths here
+
+    def code(self) -> tuple[Path, ...]:
+        """Folders of this machine with the modules of the wheels."""
+        return tuple(Parcel.of_wheel(path).unpack(path.read_bytes()) for path in self.wheels)
+
+
+NO_DELIVERY = Delivery()
+
+
+@dataclass(frozen=True)
+class InstalledVersion:
+    """What is installed. Two copies of one version may differ, as checkouts do, hence the digest of all code."""
+
+    version: str
+    python: str
+    code: str
+
+
+@cache
+def installed_version() -> InstalledVersion:
+    """What this process runs."""
+    from importlib.metadata import version
+
+    digest, folder = hashlib.sha256(), Path(__file__).parents[1]
+    for file in sorted(folder.rglob("*.py")):
+        digest.update(f"{file.relative_to(folder).as_posix()}\0".encode() + file.read_bytes())
+    return InstalledVersion(version("searchmark"), ".".join(platform.python_version_tuple()[:2]), digest.hexdigest())
+
+
+def refuse_other_version(expected: InstalledVersion) -> None:
+    """A worker with another version would give other answers, or the same ones by chance."""
+    here, host = installed_version(), socket.gethostname()
+    if here == expected:
+        return
+    if here.python != expected.python:
+        raise UsageError(f"{host} has Python {here.python}, not {expected.python}; use the same one everywhere")
+    what = f"Searchmark {here.version}, not {expected.version}" if here.version != expected.version else "other code of Searchmark"
+    raise UsageError(f"{host} has {what}; install the same one everywhere")
+
+
+# A location names a path of the machine that everything was started on. The same files are at the same path everywhere (a
+# shared file system), or they have an address that every machine fetches them from once, or they are sent along as a parcel.
+# Secrets are no supply: they come from the environment of each machine.
 
 
 @dataclass(frozen=True)
@@ -29,41 +114,88 @@ class Parcel:
     kind: Literal["bundle", "wheel"]
     name: str
     digest: str
+    file: Path  # on the machine that everything was started on
+
+    @classmethod
+    def of_bundle(cls, repository: Path, commits: Iterable[str], file: Path) -> Parcel:
+        """The commits of a repository, put into a file."""
+        return cls("bundle", repository.name, make_bundle(repository, commits, file), file)
+
+    @classmethod
+    def of_wheel(cls, file: Path) -> Parcel:
+        return cls("wheel", file.name, hashlib.sha256(read_wheel(file)).hexdigest(), file)
+
+    @property
+    def _folder(self) -> Path:
+        if re.fullmatch("[0-9a-f]{64}", self.digest) is None:
+            raise UsageError(f"{self.digest!r} is not a SHA-256 digest, which has 64 digits")
+        return (cache_folder() / f"{self.kind}s" / self.digest).absolute()
 
     def found(self) -> Path | None:
         """What it became on this machine; None if it is not here."""
-        if self.kind == "bundle":
-            return known_bundle(self.digest)
-        folder = wheel_folder(self.digest)
-        return folder if folder.is_dir() else None
+        return self._folder if self._folder.is_dir() else None
 
-    def unpacked(self, content: bytes) -> Path:
-        return (repository_from_bundle if self.kind == "bundle" else unpacked_wheel)(content, self.digest)
+    def unpack(self, content: bytes) -> Path:
+        """What it becomes on this machine, made once for all of its processes; what has another digest is refused."""
+        return make_once(self._folder, lambda folder: self._unpack(content, folder))
+
+    def _unpack(self, content: bytes, folder: Path) -> None:
+        digest = hashlib.sha256(content).hexdigest()
+        if digest != self.digest:
+            raise UsageError(f"the {self.kind} has the SHA-256 digest {digest}, not {self.digest}; send it again")
+        if self.kind == "bundle":
+            unpack_bundle(content, folder, digest[:12])
+        else:
+            unpack_wheel(content, folder)
 
 
 Address = RepositoryAddress | str | Parcel  # of a clone, of a download, of what is sent along
 
+Contents = tuple[tuple[Parcel, bytes], ...]
+
 
 @dataclass(frozen=True)
 class Supplies:
-    """By path on the machine that started everything, where else the same is to be had; and code that every machine needs."""
+    """Where else what lies at a path of the starting machine can be found, and code that every machine needs."""
 
     addresses: Mapping[Path, Address] = field(default_factory=dict)
     wheels: tuple[Parcel, ...] = ()
     network: bool = False
 
+    @classmethod
+    def of(cls, delivery: Delivery, commits: Mapping[Path, Iterable[str]], network: bool, folder: Path) -> Supplies:
+        """With a bundle, in the ``folder``, of the commits of every repository that has no address of its own."""
+        addresses: dict[Path, Address] = dict(delivery.addresses)
+        for number, (path, hashes) in enumerate(commits.items() if delivery.ship else ()):
+            if path not in addresses:
+                addresses[path] = Parcel.of_bundle(path, hashes, folder / f"{number}.bundle")
+        return cls(addresses, tuple(map(Parcel.of_wheel, delivery.wheels)), network)
+
     @property
     def parcels(self) -> tuple[Parcel, ...]:
-        sent = (address for address in self.addresses.values() if isinstance(address, Parcel))
-        return (*dict.fromkeys(sent), *self.wheels)
+        parcels = (address for address in self.addresses.values() if isinstance(address, Parcel))
+        return (*dict.fromkeys(parcels), *self.wheels)
 
     def missing(self) -> tuple[Parcel, ...]:
         """What would have to be sent to this machine."""
         return tuple(parcel for parcel in self.parcels if parcel.found() is None)
 
+    def refuse_missing(self) -> None:
+        """End a task that needs something which this machine has not been sent: it comes again with that."""
+        if missing := self.missing():
+            raise TaskLacks(missing)
+
+    def bring(self, parcels: Iterable[Parcel], work: Callable[..., Any]) -> Callable[..., Any]:
+        """The work, and what a machine has said it lacks."""
+        return partial(_unpack_and_work, self.contents(parcels), work)
+
+    def contents(self, parcels: Iterable[Parcel]) -> Contents:
+        """Parcels of ours with what is in them."""
+        return tuple((parcel, parcel.file.read_bytes()) for parcel in set(self.parcels) & set(parcels))
+
     def code(self) -> tuple[Path, ...]:
         """Folders with modules of agents."""
-        return tuple(found for wheel in self.wheels if (found := wheel.found()) is not None)
+        return tuple(folder for wheel in self.wheels if (folder := wheel.found()) is not None)
 
     def here(self, location: Location) -> Location:
         """The same location on this machine; refused with what is lacking where it is not there."""
@@ -78,33 +210,90 @@ class Supplies:
             case None:
                 if not path.exists():
                     ways = "have an address, or be sent along (--ship)" if shipped else "or have an address"
-                    raise lacking(f"{path}, which must be at the same path everywhere, {ways}")
+                    raise lacking_error(f"{path}, which must be at the same path everywhere, {ways}")
                 return path
             case RepositoryAddress(url, commit):
                 return repository_at(url, commit, network=self.network)
             case Parcel() as parcel:
-                found = parcel.found()
-                if found is None:
-                    raise lacking(f"{parcel.name}, which was not sent")
-                return found
+                local_path = parcel.found()
+                if local_path is None:
+                    raise lacking_error(f"{parcel.name}, which was not sent")
+                return local_path
             case address:
-                return downloaded(address, network=self.network)
+                return download_corpus(address, network=self.network)
 
 
 NO_SUPPLIES = Supplies()
 
 
-def lacking(what: str) -> UsageError:
+def unpack_parcels(contents: Contents) -> None:
+    """Unpack what was sent, once for all processes of this machine."""
+    for parcel, content in contents:
+        parcel.unpack(content)
+
+
+def _unpack_and_work(contents: Contents, work: Callable[..., Any], *task: Any) -> Any:
+    unpack_parcels(contents)
+    return work(*task)
+
+
+def send_parcels(pool: TaskPool, supplies: Supplies) -> None:
+    """Send everything to all machines that are known now and lack it; one that comes later says so with its first task."""
+    answers = pool.everywhere(Supplies.missing, supplies) if supplies.parcels else None
+    if missing := {parcel for each in answers or () for parcel in each}:
+        pool.everywhere(unpack_parcels, supplies.contents(missing))
+
+
+def commits_in(locations: Iterable[Location]) -> dict[Path, tuple[str, ...]]:
+    """The commits of each repository that are searched, by its path."""
+    commits: dict[Path, dict[str, None]] = {}
+    for location in locations:
+        if isinstance(location, Commit):
+            commits.setdefault(location.path, {})[location.commit] = None
+    return {path: tuple(each) for path, each in commits.items()}
+
+
+# What a machine lacks, said by the machine itself, and what becomes of it: nothing is begun before all of them have it.
+
+Look = Callable[[], object]  # raises what is wrong; it is sent to every machine
+
+MACHINES_SHOWN = 3  # of many things that are lacking
+
+
+def check_machines(pool: TaskPool, looks: Iterable[Look], who: str) -> None:
+    """Every machine that is known now must have what ``who`` needs; one that comes later says so with its first task."""
+    lacks = pool.everywhere(machine_problems, (installed_version(), tuple(looks)))
+    sentences = dict.fromkeys(sentence for each in lacks or () for sentence in each)
+    if sentences:
+        raise UsageError(f"not all machines of {pool.name} have what {who} needs: {'; '.join(sentences)}")
+
+
+def machine_problems(check: tuple[InstalledVersion, tuple[Look, ...]]) -> list[str]:
+    """What this machine lacks, a sentence each; where it has another version, the rest would mean little."""
+    installed, looks = check
+    other = _problems([partial(refuse_other_version, installed)])
+    return other or _problems(looks)
+
+
+def _problems(looks: Iterable[Look]) -> list[str]:
+    host, sentences = socket.gethostname(), []
+    for look in looks:
+        try:
+            look()
+        except SearchmarkError as error:
+            sentences.append(str(error) if str(error).startswith(host) else f"{host}: {error}")
+    return sentences
+
+
+def lacking_error(what: str) -> UsageError:
     """That this machine lacks something."""
     return UsageError(f"{socket.gethostname()} lacks {what}")
 
 
-def receive(parcels: Sequence[tuple[Parcel, bytes]]) -> None:
-    """Unpack what was sent, once for all processes of this machine."""
-    for parcel, content in parcels:
-        parcel.unpacked(content)
-
-
-def missing_here(supplies: Supplies) -> tuple[Parcel, ...]:
-    """What would have to be sent to this machine."""
-    return supplies.missing()
+def refuse_missing_repository(supplies: Supplies, path: Path, commits: Iterable[str]) -> None:
+    """The repository of this path must be here, with all of these commits."""
+    with open_repository(supplies.path(path)) as repository:
+        missing = sorted(repository.missing(f"{commit}^{{commit}}" for commit in commits))
+    if missing:
+        hashes = list_first([each.removesuffix("^{commit}") for each in missing], MACHINES_SHOWN)
+        raise lacking_error(f"{len(missing)} commits of {path.name}: {hashes}")

@@ -1,4 +1,4 @@
-"""What a run would be like, before it is made: its blocks, where they would go, and what a small sample says of time and memory."""
+"""The verb's --plan: a small sample says what a run would take in time, memory and machines."""
 
 from __future__ import annotations
 
@@ -7,37 +7,30 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from statistics import mean
 
-from searchmark.corpora.locations import Commit, Location
-from searchmark.executors.choice import ProcessChoice
-from searchmark.records import Environment, RunLabel
-from searchmark.running.agent_record import AgentRecord
-from searchmark.running.entrant import Entrant
-from searchmark.running.events import WorkerEvent, peak_memory
-from searchmark.running.plan import Step, ordered
-from searchmark.running.progress import Progress
-from searchmark.running.request import RunRequest
-from searchmark.running.scaling.block import block_size, stretches
-from searchmark.running.scaling.coordinator import Coordination, coordinated, hand_out
-from searchmark.running.scaling.machines import MachineReport
+from searchmark.executors.pool import process_pool
+from searchmark.formats.corpora.locations import Commit, Location
+from searchmark.records.provenance import Environment, RunLabel
+from searchmark.running.blocks import block_size, split_by_history
+from searchmark.running.plan import Step, order_cases
+from searchmark.running.request import AgentJob, RunProgress, RunRequest
+from searchmark.running.run_builder import RunBuilder, environment
+from searchmark.running.runner import PreparedRun, hand_out, prepare_run
+from searchmark.running.session import WorkerEvent, peak_memory
 
-SAMPLE = 8  # cases that each agent is asked
+SAMPLED_CASES = 8  # cases that each agent is asked
 
 
 @dataclass(frozen=True)
-class AgentPlan:
-    """One agent: its blocks by repository, and what the sample says: seconds, and bytes of one worker; None where it does not.
-
-    ``case_seconds`` are for the searches of a case and for following the history to it, ``start_seconds`` for starting a worker and
-    building its first index.
-    """
+class AgentEstimate:
+    """What the sample says of one agent; None where it says nothing."""
 
     label: RunLabel
-    blocks: Mapping[str, int]
+    blocks: Mapping[str, int]  # by repository
     cases: int
     sampled: int
-    case_seconds: float | None
-    start_seconds: float
-    memory_bytes: int | None
+    case_seconds: float | None  # for the searches of a case, and for following the history to it
+    start_seconds: float  # for starting a worker and building its first index
+    memory_bytes: int | None  # of one worker
     failed: int
 
     def seconds(self, workers: int) -> float | None:
@@ -54,14 +47,14 @@ class PlannedMachine:
 
 
 @dataclass(frozen=True)
-class RunPlan:
-    """What would be run by whom. ``machines`` is empty where that is not known before the run."""
+class RunEstimate:
+    """What would be run by whom."""
 
     executor: str
     slots: int | None
     largest_block: int
-    agents: tuple[AgentPlan, ...]
-    machines: tuple[PlannedMachine, ...]
+    agents: tuple[AgentEstimate, ...]
+    machines: tuple[PlannedMachine, ...]  # none if they are not known before the run
 
     @property
     def blocks(self) -> int:
@@ -81,77 +74,84 @@ class RunPlan:
     @property
     def worker_bytes(self) -> int | None:
         """What one worker needs with all agents alive, as they are between their blocks."""
-        known = [agent.memory_bytes for agent in self.agents]
-        return None if None in known else sum(each for each in known if each is not None)
+        sizes = [agent.memory_bytes for agent in self.agents]
+        return None if None in sizes else sum(each for each in sizes if each is not None)
 
     @property
     def _busy(self) -> int:
         return max(1, min(self.slots or 1, self.blocks))
 
 
-def plan_run(request: RunRequest, report: Callable[[Progress], None]) -> RunPlan:
+def estimate_run(request: RunRequest, report: Callable[[RunProgress], None]) -> RunEstimate:
     """Ask each agent a few cases where all would be asked, and count the rest; nothing is written down."""
-    executor = request.executor or ProcessChoice(1)
-    with coordinated(_sample(request), executor, report, ask_machines=True) as run:
+    executor = request.executor or process_pool(1)
+    with prepare_run(_sample_request(request), executor, report) as run:
         hand_out(run.pool, run.agents)
         slots = None if request.executor is None else run.pool.slots  # this process does not cut what it asks
         size = block_size(len(request.suite), slots, request.options.block)
-        agents = tuple(_planned(entrant, request, size, run) for entrant in request.entrants)
+        agents = tuple(_estimate_agent(job, request, size, run) for job in request.agents)
         name = "this process" if request.executor is None else run.pool.name
-        return RunPlan(name, run.pool.slots, size, agents, _machines(run.machines or ()))
+        return RunEstimate(name, run.pool.slots, size, agents, _group_machines(run.pool.everywhere(_machine, None) or ()))
 
 
-def _sample(request: RunRequest) -> RunRequest:
+def _sample_request(request: RunRequest) -> RunRequest:
     """The request with the first few cases along the history, for all agents alike."""
-    first = request.entrants[0]
-    steps = ordered(request.suite, first.locations, request.options.seed, shuffled=request.options.randomize_order)[:SAMPLE]
+    first = request.agents[0]
+    steps = order_cases(request.suite, first.locations, request.options.seed, shuffled=request.options.randomize_order)[
+        :SAMPLED_CASES
+    ]
     cases = {step.case for step in steps}
-    entrants = tuple(replace(each, locations=_only(each.locations, cases)) for each in request.entrants)
-    return replace(request, suite=request.suite.only(cases), entrants=entrants, journals={}, resume=False, retry=False, shard=None)
+    agents = tuple(replace(each, locations=_select_locations(each.locations, cases)) for each in request.agents)
+    return replace(request, suite=request.suite.only(cases), agents=agents, journals={}, resume=False, retry=False, shard=None)
 
 
-def _only(locations: Mapping[str, Location], cases: set[str]) -> dict[str, Location]:
+def _select_locations(locations: Mapping[str, Location], cases: set[str]) -> dict[str, Location]:
     return {case: location for case, location in locations.items() if case in cases}
 
 
-def _planned(entrant: Entrant, request: RunRequest, size: int, run: Coordination) -> AgentPlan:
-    record = run.agents[entrant.label].record
-    steps = ordered(request.suite, entrant.locations, request.options.seed, shuffled=request.options.randomize_order)
-    blocks = Counter(_repository(stretch[0][1]) for stretch in stretches(enumerate(steps), size))
-    answers = record.answers.values()
-    searched = [entry for entry in answers if entry.outcome.details.cold_ms]
-    ms = [sum(each.outcome.details.cold_ms) + sum(each.outcome.details.warm_ms) for each in searched]
-    updates = _seconds(record.events, "updated")
-    return AgentPlan(
-        entrant.label,
+def _estimate_agent(job: AgentJob, request: RunRequest, size: int, run: PreparedRun) -> AgentEstimate:
+    builder = run.agents[job.label].builder
+    steps = order_cases(request.suite, job.locations, request.options.seed, shuffled=request.options.randomize_order)
+    blocks = Counter(_repository_name(stretch[0][1]) for stretch in split_by_history(enumerate(steps), size))
+    answers = builder.answers.values()
+    answered = [entry for entry in answers if entry.outcome.details.cold_ms]
+    ms = [sum(each.outcome.details.cold_ms) + sum(each.outcome.details.warm_ms) for each in answered]
+    updates = _event_seconds(builder.events, "updated")
+    return AgentEstimate(
+        job.label,
         dict(blocks),
         len(steps),
-        len(record.answers),
-        mean(ms) / 1e3 + (sum(updates) / len(searched)) if searched else None,
-        _start_seconds(record),
-        peak_memory(record.events),
+        len(builder.answers),
+        mean(ms) / 1e3 + (sum(updates) / len(answered)) if answered else None,
+        _start_seconds(builder),
+        peak_memory(builder.events),
         sum(entry.outcome.status not in ("ok", "empty") for entry in answers),
     )
 
 
-def _start_seconds(record: AgentRecord) -> float:
+def _start_seconds(builder: RunBuilder) -> float:
     """To start a worker and to build an index from nothing."""
-    started = [event.seconds for event in record.events if event.event == "started" and event.seconds is not None]
-    built = _seconds(record.events, "initialised")
-    return (mean(started) if started else 0.0) + (max(built) if built else 0.0)
+    starts = [event.seconds for event in builder.events if event.event == "started" and event.seconds is not None]
+    builds = _event_seconds(builder.events, "initialised")
+    return (mean(starts) if starts else 0.0) + (max(builds) if builds else 0.0)
 
 
-def _seconds(events: Iterable[WorkerEvent], how: str) -> list[float]:
+def _event_seconds(events: Iterable[WorkerEvent], how: str) -> list[float]:
     return [event.seconds or 0.0 for event in events if event.event == "prepared" and event.how == how]
 
 
-def _repository(step: Step) -> str:
+def _repository_name(step: Step) -> str:
     """What a block is about."""
     location = step.location
     return location.name if isinstance(location, Commit) else getattr(location, "name", location.kind)
 
 
-def _machines(reports: Sequence[MachineReport]) -> tuple[PlannedMachine, ...]:
-    counted = Counter(repr(report.environment) for report in reports)
-    known = {repr(report.environment): report.environment for report in reports}
-    return tuple(PlannedMachine(known[key], workers) for key, workers in counted.items())
+def _machine(_: None) -> Environment:
+    """That of a worker."""
+    return environment()
+
+
+def _group_machines(environments: Sequence[Environment]) -> tuple[PlannedMachine, ...]:
+    by_text = {repr(each): each for each in environments}
+    counts = Counter(map(repr, environments))
+    return tuple(PlannedMachine(by_text[text], workers) for text, workers in counts.items())

@@ -1,107 +1,186 @@
-"""Which cases are asked, and in which order: a pure function of suite, seed and filters.
-
-A digest of the seed and its own id decides where a case comes in the order, so that leaving out some cases does not
-reorder the others.
-"""
+"""Which cases are asked, in which order, and which of them a shard has. A pure function of suite, seed and filters."""
 
 from __future__ import annotations
 
 import hashlib
 from array import array
+from bisect import bisect_left
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
 from itertools import chain
+from math import isfinite
 from typing import Any, overload
 
 import numpy as np
 
-from searchmark.corpora.locations import Location
+from searchmark.config.run import CaseSelection
 from searchmark.errors import NothingEvaluated, UsageError
-from searchmark.judging.unjoined import no_query
-from searchmark.options.experiment_options import CaseSelection
-from searchmark.records import Case, CaseTable, RunLabel, ShardIdentity, Suite
-from searchmark.running.shards import shard_identity
+from searchmark.formats.corpora.locations import Documents, Location
+from searchmark.records.provenance import RunLabel, ShardIdentity, find_stretches
+from searchmark.records.suite import Case, CaseTable, Suite, repository_of_case, repository_state_of_case
+from searchmark.scoring.targets import describe_missing_queries
 
-FILTERED_OUT = "cases_filtered_out"
+# Which cases a shard has: a stretch of one order of all cases, along which one worker can follow a history.
+#
+# The order and the cuts are functions of the suite alone. No repository is looked at, so that a machine needs only those
+# of its own shard, and every machine cuts alike.
+
+DATE_FIELDS = ("timestamp", "created_at", "date")  # of mined gold sets, of SWE-bench, and of others
+
+MAX_BORDER_SHIFT = 10  # a cut moves to the next border if that is at most this part of a shard away
+
+
+def parse_shard(text: str) -> tuple[int, int]:
+    """Read ``2/5``: the second of five parts."""
+    first, _, second = text.partition("/")
+    if not (first.isascii() and first.isdigit() and second.isascii() and second.isdigit()) or not 1 <= int(first) <= int(second):
+        raise UsageError(f"shard {text!r} cannot be read; write it like 1/4, the first of four")
+    return int(first), int(second)
+
+
+def shard_identity(whole: Suite, shard: str) -> ShardIdentity:
+    """One shard of all the cases that were chosen; ``searched`` is known when they have been."""
+    number, of = parse_shard(shard)
+    hashes = whole.hashes
+    places = shard_rows(whole, number, of)
+    return ShardIdentity(number, of, len(whole), find_stretches(places), hashes["queries"], hashes["judgments"])
+
+
+def shard_rows(suite: Suite, number: int, of: int) -> list[int]:
+    """The rows of the cases of one shard, in the order of the suite."""
+    groups = _groups(suite)
+    order = sorted(range(len(suite)), key=lambda row: (groups[row], *_history_key(_fields(suite, row)), row))
+    borders = [place for place in range(1, len(order)) if groups[order[place - 1]] != groups[order[place]]]
+    first, end = (_cut(len(order), place, of, borders) for place in (number - 1, number))
+    return sorted(order[first:end])
+
+
+def _fields(suite: Suite, row: int) -> Mapping[str, Any]:
+    return {} if suite.table.fields is None else suite.table.fields[row]
+
+
+def _groups(suite: Suite) -> list[int]:
+    """A number for each case: those of one repository, or with the same documents, have the same, the first ones the lowest."""
+    documents = suite.table.documents
+    keys = [
+        (repository_of_case(_fields(suite, row)), Documents.of("", documents[row]).digest if documents is not None else None)
+        for row in range(len(suite))
+    ]
+    numbers = {key: number for number, key in enumerate(dict.fromkeys(keys))}
+    return [numbers[key] for key in keys]
+
+
+def _history_key(fields: Mapping[str, Any]) -> tuple[float, str]:
+    """When a case comes in the history of its repository, and its commit; cases that do not say when come last."""
+    moment = next((seconds for name in DATE_FIELDS if (seconds := _seconds_since_1970(fields.get(name))) is not None), float("inf"))
+    return moment, "".join(commit or "" for commit in repository_state_of_case(fields)[1:])
+
+
+def _seconds_since_1970(value: object) -> float | None:
+    """A moment as seconds since 1970: a number is that already, and a text is ISO 8601, in UTC unless it says otherwise."""
+    if isinstance(value, int | float) and not isinstance(value, bool):
+        return float(value) if abs(value) < 1e15 and isfinite(value) else None  # noqa: PLR2004  # beyond any calendar
+    if isinstance(value, str):
+        with suppress(ValueError, OverflowError):
+            moment = datetime.fromisoformat(value)
+            return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp()
+    return None
+
+
+def _cut(size: int, shards: int, of: int, borders: Sequence[int]) -> int:
+    """Where so many of all shards end: at the nearest border if one is close, and else where all are of one size."""
+    at = bisect_left(borders, -(-size * shards // of))
+    near = min(borders[max(0, at - 1) : at + 1], key=lambda border: abs(border * of - size * shards), default=None)
+    if near is not None and 0 < shards < of and abs(near * of - size * shards) * MAX_BORDER_SHIFT <= size:
+        return near
+    return (2 * size * shards + of) // (2 * of)
+
+
+# A digest of the seed and its own id decides where a case comes in the order, so that leaving out some cases does not
+# reorder the others.
+
+FILTERED_OUT_KEY = "cases_filtered_out"
 
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """One case, to be asked at one location; ``request`` is what it brings along for agents that can send it."""
+    """One case, to be asked at one location."""
 
     case: str
     query: str
     location: Location
-    request: Mapping[str, Any] | None = field(default=None, hash=False)
+    request: Mapping[str, Any] | None = field(default=None, hash=False)  # of the case, for agents that can send it
 
 
-def selected(suite: Suite, cases: CaseSelection, seed: int, only: frozenset[str] | None = None) -> Suite:
+def select_cases(suite: Suite, cases: CaseSelection, seed: int, only: frozenset[str] | None = None) -> Suite:
     """The suite without the cases that are not wanted; at least one is left. ``only`` limits it to some by their ids."""
-    return planned(suite, cases, seed, only)[0]
+    return select_cases_and_shard(suite, cases, seed, only)[0]
 
 
-def planned(
+def select_cases_and_shard(
     suite: Suite, cases: CaseSelection, seed: int, only: frozenset[str] | None = None
 ) -> tuple[Suite, ShardIdentity | None]:
     """The same, and which shard it is, if it is a whole one."""
-    whole = _chosen(suite, cases, seed)
+    whole = _choose_cases(suite, cases, seed)
     shard = None if cases.shard is None else shard_identity(whole, cases.shard)
-    part = whole if shard is None else _of_shard(whole, shard)
-    return (part, shard) if only is None else (_left(part, [case for case in part.table.ids if case in only]), None)
+    part = whole if shard is None else _cases_of_shard(whole, shard)
+    return (part, shard) if only is None else (_keep_cases(part, [case for case in part.table.ids if case in only]), None)
 
 
-def _chosen(suite: Suite, cases: CaseSelection, seed: int) -> Suite:
+def _choose_cases(suite: Suite, cases: CaseSelection, seed: int) -> Suite:
     """The cases that are cut into shards, or asked as they are."""
     if (cases.text, cases.categories, cases.sample) == (None, (), None) and len(suite):
         return suite
     if cases.categories:
         _refuse_unknown_categories(suite, cases.categories)
-    kept = [case for case in suite.cases if _wanted(case, cases)]
+    picks = [case for case in suite.cases if _is_wanted(case, cases)]
     if cases.sample is not None:
-        kept = _drawn(kept, sorted(kept, key=lambda case: _position(f"sample {seed}", case.id))[: cases.sample])
-    return _left(suite, [case.id for case in kept])
+        picks = _in_suite_order(picks, sorted(picks, key=lambda case: _order_digest(f"sample {seed}", case.id))[: cases.sample])
+    return _keep_cases(suite, [case.id for case in picks])
 
 
-def _of_shard(whole: Suite, shard: ShardIdentity) -> Suite:
+def _cases_of_shard(whole: Suite, shard: ShardIdentity) -> Suite:
     """The cases of one shard."""
     if not shard.size:
         raise NothingEvaluated(f"the shard {shard} has no case, since there are only {shard.cases}; cut them into fewer")
-    return _left(whole, [whole.table.ids[row] for row in shard.places])
+    return _keep_cases(whole, [whole.table.ids[row] for row in shard.places])
 
 
-def _left(suite: Suite, kept: Sequence[str]) -> Suite:
+def _keep_cases(suite: Suite, ids: Sequence[str]) -> Suite:
     """The suite with these cases, and how many others it had."""
-    if not kept:
+    if not ids:
         raise NothingEvaluated(f"no case of the suite {suite.name!r} is left after filtering")
-    if len(kept) == len(suite):
+    if len(ids) == len(suite):
         return suite
-    before = suite.dropped.get(FILTERED_OUT, 0)
-    return replace(suite.only(set(kept)), dropped={**suite.dropped, FILTERED_OUT: before + len(suite) - len(kept)})
+    before = suite.dropped.get(FILTERED_OUT_KEY, 0)
+    return replace(suite.only(set(ids)), dropped={**suite.dropped, FILTERED_OUT_KEY: before + len(suite) - len(ids)})
 
 
-def _drawn(cases: Sequence[Case], drawn: Iterable[Case]) -> list[Case]:
+def _in_suite_order(cases: Sequence[Case], sample: Iterable[Case]) -> list[Case]:
     """The cases that were drawn, in the order of the suite."""
-    chosen = {case.id for case in drawn}
-    return [case for case in cases if case.id in chosen]
+    ids = {case.id for case in sample}
+    return [case for case in cases if case.id in ids]
 
 
-def _wanted(case: Case, cases: CaseSelection) -> bool:
+def _is_wanted(case: Case, cases: CaseSelection) -> bool:
     if cases.text is not None and cases.text.lower() not in f"{case.id}\n{case.query or ''}".lower():
         return False
-    return not cases.categories or _is_in(case, cases.categories)
+    return not cases.categories or _is_in_category(case, cases.categories)
 
 
-def _is_in(case: Case, categories: Collection[str]) -> bool:
+def _is_in_category(case: Case, categories: Collection[str]) -> bool:
     """By the name of the category, or by the number that the suite gives it."""
     number = case.fields.get("category_number")
     return case.category in categories or (number is not None and str(number) in categories)
 
 
-def _refuse_unknown_categories(suite: Suite, wanted: Iterable[str]) -> None:
-    for name in wanted:
-        if not any(_is_in(case, (name,)) for case in suite.cases):
-            known = ", ".join(sorted({case.category for case in suite.cases if case.category})) or "none"
-            raise UsageError(f"no case is of the category {name!r}; the categories are: {known}")
+def _refuse_unknown_categories(suite: Suite, names: Iterable[str]) -> None:
+    for name in names:
+        if not any(_is_in_category(case, (name,)) for case in suite.cases):
+            categories = ", ".join(sorted({case.category for case in suite.cases if case.category})) or "none"
+            raise UsageError(f"no case is of the category {name!r}; the categories are: {categories}")
 
 
 class Steps(Sequence[Step]):
@@ -132,25 +211,25 @@ class Steps(Sequence[Step]):
         return Step(case, query, self._locations[case], table.requests[row] if table.requests else None)
 
 
-def ordered(suite: Suite, locations: Mapping[str, Location], seed: int, *, shuffled: bool = True) -> Steps:
+def order_cases(suite: Suite, locations: Mapping[str, Location], seed: int, *, shuffled: bool = True) -> Steps:
     """All cases as steps: location by location in the order of ``locations``, shuffled within each."""
     if None in (suite.table.queries or [None] * len(suite)):
-        raise UsageError(no_query(suite))
+        raise UsageError(describe_missing_queries(suite))
     groups: dict[Location, array[int]] = {}
     # By identity: mostly a hundred thousand cases share one location, and to hash it takes longer than all else.
     own = {key: groups.setdefault(each, array("q")) for key, each in {id(each): each for each in locations.values()}.items()}
     for row, case in enumerate(suite.table.ids):
         own[id(locations[case])].append(row)
-    placed = (_shuffled(rows, suite.table.ids, seed) if shuffled else rows for rows in groups.values())
-    return Steps(suite.table, locations, chain.from_iterable(placed))
+    ordered_rows = (_shuffle(rows, suite.table.ids, seed) if shuffled else rows for rows in groups.values())
+    return Steps(suite.table, locations, chain.from_iterable(ordered_rows))
 
 
-def _shuffled(rows: array[int], ids: Sequence[str], seed: int) -> array[int]:
-    positions = np.fromiter((_position(f"order {seed}", ids[row]) for row in rows), np.uint64, len(rows))
+def _shuffle(rows: array[int], ids: Sequence[str], seed: int) -> array[int]:
+    positions = np.fromiter((_order_digest(f"order {seed}", ids[row]) for row in rows), np.uint64, len(rows))
     return array("q", np.asarray(rows)[np.argsort(positions, kind="stable")].tobytes())
 
 
-def blocks(steps: Sequence[Step], size: int) -> Iterator[Sequence[Step]]:
+def split_into_blocks(steps: Sequence[Step], size: int) -> Iterator[Sequence[Step]]:
     for start in range(0, len(steps), size):
         yield steps[start : start + size]
 
@@ -161,5 +240,5 @@ def turns(labels: Sequence[RunLabel], block: int) -> list[RunLabel]:
     return [*labels[first:], *labels[:first]]
 
 
-def _position(salt: str, case: str) -> int:
+def _order_digest(salt: str, case: str) -> int:
     return int.from_bytes(hashlib.sha256(f"{salt}\0{case}".encode("utf-8", "surrogatepass")).digest()[:8])

@@ -1,62 +1,166 @@
-"""One agent through a whole run: started, brought to its corpus, asked, ended, started again.
+"""An agent's life during a run: started, given a corpus, asked, ended, started again.
 
-Every question ends in one of the five statuses. An agent that cannot be started has no scores at all; one that fails
-too often in a row is left alone, and the rest of its cases are not run.
+Each question ends in one of five statuses.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from functools import cache
+from itertools import pairwise
 from time import perf_counter
-from typing import Any
+from typing import TYPE_CHECKING, Any, Literal
 
-from searchmark.agents.agent import AgentSpec
-from searchmark.corpora.locations import Commit, Location
-from searchmark.errors import UsageError
-from searchmark.options.run_options import RunOptions
-from searchmark.records import NOTHING_KNOWN, AnswerDetails, Printed, Status
-from searchmark.records.samples import Samples
+from searchmark.config.agents import AgentSpec
+from searchmark.config.run import RunSettings
+from searchmark.config.strict import Number, Whole, strict_record
+from searchmark.errors import UsageError, with_excerpt
+from searchmark.formats.corpora.locations import Commit, Location
+from searchmark.records.answers import NOTHING_KNOWN, AnswerDetails, Samples, Status
+from searchmark.records.provenance import IndexBuild, VectorStatistics, WorkerOutput
 from searchmark.running.clock_check import ClockCheck, Load
-from searchmark.running.events import WorkerEvent
-from searchmark.running.request_failures import RequestFailed
-from searchmark.running.sandbox.launch import Launch
-from searchmark.running.sandbox.needs import caches_vectors
-from searchmark.running.sandbox.variables import explained
-from searchmark.running.worker.client import Gone, Late, Output
-from searchmark.running.worker.in_process import Worker, start_worker
-from searchmark.running.worker.protocol import longest_answer, malformed, wrong_shape
+from searchmark.running.corpus_inspector import CaseExistence, CorpusInspector
+from searchmark.running.plan import Step
+from searchmark.running.sandbox.launch import Launch, explain_missing_variable
+from searchmark.running.sandbox.view import has_vector_cache
+from searchmark.running.worker.client import DeadlinePassed, OutputCapture, Worker, WorkerDied, start_worker
+from searchmark.running.worker.protocol import longest_answer, malformed_reason, reply_problem
+
+if TYPE_CHECKING:
+    from pydantic import TypeAdapter
+
+
+# What happens to a worker during a run, as it is written to the journal.
+
+EventKind = Literal["started", "prepared", "ended", "not_started", "closed"]
+
+
+@strict_record(slots=True)
+class WorkerEvent:
+    """A worker was started, its agent was prepared or could not be, it was lost, or closed in good order."""
+
+    event: EventKind
+    seconds: Number | None = None  # that starting or preparing took
+    doubted: bool | None = None  # the worker reported much less: ``seconds`` is what passed on the runner's clock
+    how: Literal["initialised", "updated", "remote"] | None = None  # whether the index was built or updated
+    index_bytes: Whole | None = None
+    memory: Whole | None = None  # the most it has had, in bytes
+    reason: str | None = None  # why it was lost, or could not be prepared
+    description: Mapping[str, Any] | None = None  # what the agent says of itself
+    vectors: tuple[VectorStatistics, ...] | None = None
+    host: Whole | None = None  # the number of the machine
+    place: Whole | None = None  # of the first case of its block, in the order in which cases are asked
+
+    def to_plain(self) -> dict[str, Any]:
+        plain = {name: getattr(self, name) for name in self.__slots__}
+        plain["vectors"] = None if self.vectors is None else [asdict(each) for each in self.vectors]
+        return {name: value for name, value in plain.items() if value is not None}
+
+    @classmethod
+    def from_plain(cls, data: Mapping[str, Any]) -> WorkerEvent:
+        return _adapter().validate_python(data)
+
+
+@cache
+def _adapter() -> TypeAdapter[WorkerEvent]:
+    from pydantic import TypeAdapter
+
+    return TypeAdapter(WorkerEvent)
+
+
+def index_build(events: Sequence[WorkerEvent]) -> IndexBuild:
+    """What it took to get the agent ready, in this run and in those that it resumes."""
+    preparations = [event for event in events if event.event == "prepared"]
+    return IndexBuild(
+        seconds=sum(event.seconds or 0.0 for event in preparations) if preparations else None,
+        full_builds=sum(event.how == "initialised" for event in preparations),
+        updates=sum(event.how == "updated" for event in preparations),
+        bytes=max((event.index_bytes for event in preparations if event.index_bytes is not None), default=None),
+    )
+
+
+def order_events(events: Sequence[WorkerEvent]) -> list[WorkerEvent]:
+    """As one worker that asks case after case would have had them; blocks come home in any order."""
+    return sorted(events, key=lambda event: event.place or 0)
+
+
+def peak_memory(events: Sequence[WorkerEvent]) -> int | None:
+    """The most memory that any worker has had, with what it has started."""
+    return max((event.memory for event in events if event.memory is not None), default=None)
+
+
+def start_failure(events: Sequence[WorkerEvent]) -> str | None:
+    """Why the agent never became ready; None if it did."""
+    if any(event.event == "prepared" for event in events):
+        return None
+    return next((event.reason for event in reversed(events) if event.event == "not_started"), None)
+
+
+def vector_statistics_of(events: Sequence[WorkerEvent]) -> tuple[VectorStatistics, ...]:
+    """What the vectors of the agent were like when it was last ready."""
+    return next((event.vectors for event in reversed(events) if event.vectors is not None), ())
+
+
+def description_of(events: Sequence[WorkerEvent]) -> Mapping[str, Any]:
+    """What the agent last said of itself."""
+    return next((event.description for event in reversed(events) if event.description is not None), {})
+
+
+class RequestFailed(Exception):
+    """A request to a worker that did not end well."""
+
+    def __init__(
+        self,
+        status: Status,  # of the case
+        reason: str,
+        ms: float | None = None,  # that the search took: the deadline if it had to be ended, None if it never began
+        *,
+        doubted: bool = False,  # ``ms`` is our own time, since the worker's is not believed
+        where: str | None = None,  # in its code the agent was
+        excerpt: str | None = None,  # what a tool said, apart from the reason
+        printed: str | None = None,  # the end of what the agent printed meanwhile
+    ) -> None:
+        super().__init__(with_excerpt(reason, excerpt))
+        self.reason, self.excerpt = reason, excerpt
+        self.status: Status = status
+        self.ms = ms
+        self.doubted = doubted
+        self.where = where
+        self.printed = printed
+
+
+# Every question ends in one of the five statuses. An agent that cannot be started has no scores at all; one that fails
+# too often in a row is left alone, and the rest of its cases are not run.
 
 CLOSING_SECONDS = 30.0  # an index may have to be saved
+
 LOADING_SECONDS = 60.0  # importing is not indexing: a short limit for that must not fail on a busy machine
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
-    """How one question ended: the answer as the agent gave it, and what is known about it.
-
-    ``lines`` are the first and last lines that each hit means, None for a whole document; None if all hits are.
-    """
+class SearchOutcome:
+    """How one question ended: the answer as the agent gave it, and what is known about it."""
 
     status: Status
     ids: tuple[str, ...] = ()
     scores: tuple[float | None, ...] | None = None
-    lines: tuple[tuple[int, int] | None, ...] | None = None
+    lines: tuple[tuple[int, int] | None, ...] | None = None  # first and last of each hit, None for a whole document
     details: AnswerDetails = NOTHING_KNOWN
 
 
 class Session:
-    """An agent in a worker of its own. Not to be shared between threads; ``happened`` is told of every start and end.
+    """An agent in a worker of its own. Not to be shared between threads; ``note`` is called with every start and end.
 
-    ``meanwhile`` is called whenever the worker has got a request and its answer is waited for.
+    ``meanwhile`` is called whenever the worker has a request and we wait for its answer.
     """
 
     def __init__(
         self,
         spec: AgentSpec,
-        options: RunOptions,
+        options: RunSettings,
         warm_up_query: str,
-        happened: Callable[[WorkerEvent], None],
+        note: Callable[[WorkerEvent], None],
         launch: Launch,
         meanwhile: Callable[[], None] = lambda: None,
         warm_up_request: Mapping[str, Any] | None = None,
@@ -66,8 +170,8 @@ class Session:
         self._snapshots = launch.snapshot_folder()
         self._options = options
         self._warm_up_query = warm_up_query
-        self._own_request = _own(warm_up_request)  # what the case that is asked brings along
-        self._happened, self._meanwhile = happened, meanwhile
+        self._own_request = _request_field(warm_up_request)  # of the case that is asked
+        self._note, self._meanwhile = note, meanwhile
         self._process: Worker | None = None
         self._location: Location | None = None
         self._clock = ClockCheck(Load(options.depth, options.jobs))
@@ -77,7 +181,7 @@ class Session:
         self._was_ready = False  # in this session: of one that was not, there is nothing to close
         self._in_a_row = 0
         self.given_up: str | None = None
-        self._output = {"stdout": Output(), "stderr": Output()}
+        self._output = {"stdout": OutputCapture(), "stderr": OutputCapture()}
 
     def load(self) -> str | None:
         """Start the worker and load the agent; a digest of its code. One that cannot be loaded is a wrong request."""
@@ -106,23 +210,23 @@ class Session:
         self._in_a_row, self.given_up = 0, None
         self.ever_ready = self.ever_ready or ever_ready
 
-    def ask(self, query: str, location: Location, request: Mapping[str, Any] | None = None) -> Outcome:
+    def ask(self, query: str, location: Location, request: Mapping[str, Any] | None = None) -> SearchOutcome:
         """Search one corpus once cold and then warm, as often as the options say; ``request`` is the case's own, if it has one."""
         if self.given_up:
-            return Outcome("not_run", details=AnswerDetails(failure=self.given_up))
+            return SearchOutcome("not_run", details=AnswerDetails(failure=self.given_up))
         try:
             self._prepare(location)
         except RequestFailed as failure:
-            return self._unprepared(failure)
-        self._own_request = _own(request)
+            return self._not_ready(failure)
+        self._own_request = _request_field(request)
         try:
             if self._resets:
-                self._told({"op": "reset"}, self._options.timeout_seconds)
+                self._perform({"op": "reset"}, self._options.timeout_seconds)
             cold = self._request("search", query)
             ms, doubted = self._time(cold, query)
             first = self._first_hit_ms(ms)
             if self._counts:
-                cold |= self._told({"op": "afterwards"}, self._options.timeout_seconds)
+                cold |= self._perform({"op": "afterwards"}, self._options.timeout_seconds)
         except RequestFailed as failure:
             return self._failed(failure, failure.ms)
         self._warm_up_query = query
@@ -137,9 +241,9 @@ class Session:
         if self._process is not None and self._was_ready:
             try:
                 reply = self._process.ask({"op": "close"}, CLOSING_SECONDS)
-                wrong = wrong_shape("close", reply, 0)
-                self._happened(WorkerEvent("closed", memory=None if wrong else reply.get("memory"), reason=wrong))
-            except (Gone, Late):
+                wrong = reply_problem("close", reply, 0)
+                self._note(WorkerEvent("closed", memory=None if wrong else reply.get("memory"), reason=wrong))
+            except (WorkerDied, DeadlinePassed):
                 pass
         self._end()
 
@@ -153,14 +257,16 @@ class Session:
         if (process := self._process) is not None:
             process.hang_up()
 
-    def printed(self) -> list[Printed]:
+    def printed(self) -> list[WorkerOutput]:
         """What the agent has printed: its beginning, and how much there was."""
-        return [Printed(name, output.size, output.text()) for name, output in self._output.items() if output.size]
+        return [WorkerOutput(name, output.size, output.text()) for name, output in self._output.items() if output.size]
 
-    def _outcome(self, cold: dict[str, Any], query: str, ms: float, first: float | None, doubted: bool) -> Outcome:
+    def _outcome(self, cold: dict[str, Any], query: str, ms: float, first: float | None, doubted: bool) -> SearchOutcome:
         repeats = self._repeats(query)
         doubts = repeats.pop("doubted_times") + doubted
-        return answered(_possible(cold, ms), cold_ms=(ms,), first_hit_ms=first, doubted_times=doubts, **repeats)
+        return outcome_of_reply(
+            _without_impossible_times(cold, ms), cold_ms=(ms,), first_hit_ms=first, doubted_times=doubts, **repeats
+        )
 
     def _first_hit_ms(self, ms: float) -> float | None:
         """Until the first hit of a stream, by our own clock; its way to us may make that longer than the whole search was."""
@@ -172,13 +278,13 @@ class Session:
         """How long a search took, and whether that is our own time, since the worker's is not to be believed."""
         assert self._process is not None  # noqa: S101  # it has just answered
         believed = self._clock.believes(reply, self._process, query)
-        return (reply["ns"] if believed else _surely_ns(self._process)) / 1e6, not believed
+        return (reply["ns"] if believed else _least_elapsed_ns(self._process)) / 1e6, not believed
 
     def _repeats(self, query: str) -> dict[str, Any]:
         """The fields of the details that warm searches fill in. After a repeat that fails there are no more."""
         samples: list[float] = []
-        inside: list[float] = []
-        changed = doubted = 0
+        index_samples: list[float] = []
+        unstable = doubted = 0
         for _ in range(self._options.num_runs - 1):
             try:
                 reply = self._request("again", query)
@@ -188,20 +294,25 @@ class Session:
                 samples += [] if failure.ms is None else [failure.ms]
                 failures = {"repeat_failure": str(failure), "repeat_failures": int(failure.ms is not None)}
                 return {
-                    "warm_ms": _packed(samples),
-                    "index_warm_ms": _packed(inside),
+                    "warm_ms": _pack_samples(samples),
+                    "index_warm_ms": _pack_samples(index_samples),
                     "doubted_times": doubted + failure.doubted,
                     **failures,
                 }
-            ms, not_believed = self._time(reply, query)
+            ms, is_doubted = self._time(reply, query)
             samples.append(ms)
-            inside += [reply["index_ms"]] if (reply.get("index_ms") or ms + 1) <= ms else []
-            doubted += not_believed
-            changed += not reply["same"]
+            index_samples += [reply["index_ms"]] if (reply.get("index_ms") or ms + 1) <= ms else []
+            doubted += is_doubted
+            unstable += not reply["same"]
         self._in_a_row = 0
-        return {"warm_ms": _packed(samples), "index_warm_ms": _packed(inside), "doubted_times": doubted, "unstable": changed}
+        return {
+            "warm_ms": _pack_samples(samples),
+            "index_warm_ms": _pack_samples(index_samples),
+            "doubted_times": doubted,
+            "unstable": unstable,
+        }
 
-    def _failed(self, failure: RequestFailed, ms: float | None = None) -> Outcome:
+    def _failed(self, failure: RequestFailed, ms: float | None = None) -> SearchOutcome:
         """A case without an answer; ``ms`` is how long it was searched for, None where it never came to that."""
         self._in_a_row += 1
         self._give_up_at_the_limit(str(failure))
@@ -215,32 +326,32 @@ class Session:
             printed=failure.printed,
             doubted_times=doubted,
         )
-        return Outcome(failure.status, details=details)
+        return SearchOutcome(failure.status, details=details)
 
-    def _unprepared(self, failure: RequestFailed) -> Outcome:
+    def _not_ready(self, failure: RequestFailed) -> SearchOutcome:
         if self.ever_ready:
             return self._failed(failure)
         self.give_up_starting(f"{failure}{self._more_time() if failure.status == 'timeout' else ''}")
         details = AnswerDetails(failure=self.given_up, traceback=failure.where, printed=failure.printed)
-        return Outcome("not_run", details=details)  # the cases that follow are not run for the same reason
+        return SearchOutcome("not_run", details=details)  # the cases that follow are not run for the same reason
 
     def give_up_starting(self, reason: str) -> None:
-        """Ask nothing any more: there is no agent to be asked."""
+        """Ask nothing any more: there is no agent."""
         self.given_up = f"the agent could not be started: {reason}"
-        self._happened(WorkerEvent("not_started", reason=self.given_up))
+        self._note(WorkerEvent("not_started", reason=self.given_up))
 
     def _more_time(self) -> str:
-        kept = self._launch.sandbox is None and caches_vectors(self.spec)  # a sandbox has a cache that goes with it
-        resumes = "; finished batches of vectors are cached, and the next try continues after them" if kept else ""
+        is_cached = self._launch.sandbox is None and has_vector_cache(self.spec)  # a sandbox has a cache that goes with it
+        resumes = "; finished batches of vectors are cached, and the next try continues after them" if is_cached else ""
         return f"; --initialize-timeout sets a longer limit for building an index{resumes}"
 
     def _give_up_at_the_limit(self, reason: str) -> None:
         if self._in_a_row >= self._options.max_failures:
-            self.given_up = too_many_failures(self._in_a_row, reason)
+            self.given_up = stopped_sentence(self._in_a_row, reason)
             self._end()
 
     def _start(self) -> str | None:
-        launch = self._launch.showing(self._snapshots)
+        launch = self._launch.with_snapshots(self._snapshots)
         process = start_worker(self.spec, self._output, longest_answer(self._options.depth), launch)
         self._process, self._location = process, None
         agent = self.spec.to_plain()
@@ -249,8 +360,8 @@ class Session:
             "foreign": not self._options.no_exec,
             "network": self._options.network,
         }
-        reply = self._told({"op": "load", "agent": agent, **limits}, max(self._options.initialize_seconds, LOADING_SECONDS))
-        self._happened(WorkerEvent("started", seconds=process.age()))
+        reply = self._perform({"op": "load", "agent": agent, **limits}, max(self._options.initialize_seconds, LOADING_SECONDS))
+        self._note(WorkerEvent("started", seconds=process.age()))
         self._resets, self._counts, self.needs_corpus = (reply[key] for key in ("resets", "counts", "needs_corpus"))
         code: str | None = reply["code"]
         return code
@@ -267,22 +378,22 @@ class Session:
         """Start and prepare the agent as far as needed; whether anything was needed."""
         if self._process is not None and location == self._location:
             return False
-        export = self._exported(location)
+        export = self._export(location)
         if self._process is None:
             self._start()
         assert self._process is not None  # noqa: S101  # it was started above
         self._clock.begin(self._process)
-        reply = self._told({"op": "prepare", "location": location.to_plain(), **export}, self._options.initialize_seconds)
+        reply = self._perform({"op": "prepare", "location": location.to_plain(), **export}, self._options.initialize_seconds)
         believed = self._clock.believes_preparation(reply, self._process, location)
-        ns = reply["ns"] if believed else _surely_ns(self._process)
+        ns = reply["ns"] if believed else _least_elapsed_ns(self._process)
         self._clock.begin(self._process)
         facts = {key: reply[key] for key in ("how", "index_bytes", "memory", "description", "vectors")}
         event = {"event": "prepared", "seconds": ns / 1e9, "doubted": None if believed else True, **facts}
-        self._happened(WorkerEvent.from_plain(event))
+        self._note(WorkerEvent.from_plain(event))
         self._location, self.ever_ready, self._was_ready = location, True, True
         return True
 
-    def _exported(self, location: Location) -> dict[str, Any]:
+    def _export(self, location: Location) -> dict[str, Any]:
         """What a request says of the files of a commit, where the agent sees only these; they are there before it is."""
         if not self._snapshots.commits or not isinstance(location, Commit):
             return {}
@@ -296,26 +407,26 @@ class Session:
 
     def _request(self, operation: str, query: str) -> dict[str, Any]:
         seconds = self._options.timeout_seconds
-        return self._told(
+        return self._perform(
             {"op": operation, "query": query, "depth": self._options.depth, "seconds": seconds, **self._own_request}, seconds
         )
 
-    def _told(self, message: dict[str, Any], seconds: float) -> dict[str, Any]:
+    def _perform(self, message: dict[str, Any], seconds: float) -> dict[str, Any]:
         """Ask the worker. One that has gone, is late or out of memory is ended."""
         assert self._process is not None  # noqa: S101  # nobody asks before there is one
         if self._streams:
             self._meanwhile()  # not while hits come: when the first one did would not be seen
         start, before = perf_counter(), self._printed_sizes()
         try:
-            reply = self._process.ask(message, seconds, _nothing if self._streams else self._meanwhile)
-        except Late:
+            reply = self._process.ask(message, seconds, _do_nothing if self._streams else self._meanwhile)
+        except DeadlinePassed:
             self._lose("timeout")
-            reason, printed = f"no answer within {seconds:g} s", self._printed_since(before)
-            raise RequestFailed("timeout", reason, seconds * 1e3, printed=printed) from None
-        except Gone as gone:
+            reason, output = f"no answer within {seconds:g} s", self._output_since(before)
+            raise RequestFailed("timeout", reason, seconds * 1e3, printed=output) from None
+        except WorkerDied as death:
             took = _ms_since(start) - self._process.unseen_ns / 1e6  # by our own clock, since that of the worker is gone
-            self._lose(str(gone))
-            raise RequestFailed("error", str(gone), took, printed=self._printed_since(before)) from None
+            self._lose(str(death))
+            raise RequestFailed("error", str(death), took, printed=self._output_since(before)) from None
         self._streams = self._streams or self._process.first_hit_ns is not None
         problem = self._problem(message["op"], reply)
         if problem:
@@ -323,14 +434,14 @@ class Session:
             self._lose(problem)
             raise RequestFailed("error", problem, took)
         if "failed" in reply:
-            timed = "query" in message and reply.get("ns") is not None
-            ms, doubted = self._time(reply, message["query"]) if timed else (None, False)
+            has_time = "query" in message and reply.get("ns") is not None
+            ms, doubted = self._time(reply, message["query"]) if has_time else (None, False)
             if reply.get("spent"):
                 self._lose("out of memory")
-            reason = explained(reply["failed"], self._launch.withheld)
+            reason = explain_missing_variable(reply["failed"], self._launch.withheld)
             where, excerpt = reply.get("traceback"), reply.get("excerpt")
-            printed = self._printed_since(before)
-            raise RequestFailed("error", reason, ms, doubted=doubted, where=where, excerpt=excerpt, printed=printed)
+            output = self._output_since(before)
+            raise RequestFailed("error", reason, ms, doubted=doubted, where=where, excerpt=excerpt, printed=output)
         return reply
 
     def _printed_sizes(self) -> dict[str, int]:
@@ -339,24 +450,24 @@ class Session:
             self._process.take_printed()
         return {name: output.size for name, output in self._output.items()}
 
-    def _printed_since(self, sizes: Mapping[str, int]) -> str | None:
+    def _output_since(self, sizes: Mapping[str, int]) -> str | None:
         """The end of what the agent has printed since then, stdout before stderr; None if it printed nothing."""
         if self._process is not None:
             self._process.take_printed()
-        said = (output.end_since(sizes[name]).strip() for name, output in self._output.items())
-        return "\n".join(filter(None, said)) or None
+        texts = (output.end_since(sizes[name]).strip() for name, output in self._output.items())
+        return "\n".join(filter(None, texts)) or None
 
     def _problem(self, operation: str, reply: dict[str, Any]) -> str | None:
         """What is wrong with a reply; nothing can take longer than we waited for it."""
-        wrong = wrong_shape(operation, reply, self._options.depth)
-        claimed = 0 if wrong else (reply.get("ns") or 0) + (reply.get("around_ns") or 0)
-        late = self._process is not None and claimed > self._process.took_ns
-        return wrong or (malformed("ns") if late else None)
+        wrong = reply_problem(operation, reply, self._options.depth)
+        claim = 0 if wrong else (reply.get("ns") or 0) + (reply.get("around_ns") or 0)
+        late = self._process is not None and claim > self._process.took_ns
+        return wrong or (malformed_reason("ns") if late else None)
 
     def _lose(self, reason: str) -> None:
         """End a worker that is of no use any more; another one will be started for the next case."""
         self._end()
-        self._happened(WorkerEvent("ended", reason=reason))
+        self._note(WorkerEvent("ended", reason=reason))
 
     def _end(self) -> None:
         if self._process is not None:
@@ -365,26 +476,26 @@ class Session:
             self._location = None
 
 
-def too_many_failures(in_a_row: int, last: str) -> str:
+def stopped_sentence(in_a_row: int, last: str) -> str:
     """Why an agent is not asked any more."""
     return f"{in_a_row} consecutive failures, the last one: {last}"
 
 
-def _own(request: Mapping[str, Any] | None) -> dict[str, Any]:
+def _request_field(request: Mapping[str, Any] | None) -> dict[str, Any]:
     return {"request": request} if request else {}
 
 
-def _possible(reply: Mapping[str, Any], ms: float) -> Mapping[str, Any]:
+def _without_impossible_times(reply: Mapping[str, Any], ms: float) -> Mapping[str, Any]:
     """A reply without stated parts of its time that are longer than all of it; these are counted."""
     impossible = [part for part in ("waited_ms", "start_ms", "index_ms") if (reply.get(part) or 0.0) > ms]
-    dropped = {**reply["dropped"], "impossible_times": len(impossible)} if impossible else reply["dropped"]
-    return {**reply, **dict.fromkeys(impossible), "dropped": dropped}
+    dropped_counts = {**reply["dropped"], "impossible_times": len(impossible)} if impossible else reply["dropped"]
+    return {**reply, **dict.fromkeys(impossible), "dropped": dropped_counts}
 
 
-def answered(reply: Mapping[str, Any], **times: Any) -> Outcome:
+def outcome_of_reply(reply: Mapping[str, Any], **times: Any) -> SearchOutcome:
     """What a reply to a search says, with the fields of its details that say how long the searches took."""
     scores, lines = reply.get("scores"), reply.get("lines")
-    return Outcome(
+    return SearchOutcome(
         status="ok" if reply["ids"] else "empty",
         ids=tuple(reply["ids"]),
         scores=None if scores is None else tuple(scores),
@@ -407,19 +518,75 @@ def answered(reply: Mapping[str, Any], **times: Any) -> Outcome:
     )
 
 
-def _nothing() -> None:
+def _do_nothing() -> None:
     """What there is to do while hits come."""
 
 
-def _packed(samples: Sequence[float]) -> Sequence[float]:
+def _pack_samples(samples: Sequence[float]) -> Sequence[float]:
     """Times that are kept until the run ends; most cases of most runs have few or none, and share that."""
     return Samples(samples) if samples else ()
 
 
-def _surely_ns(worker: Worker) -> int:
+def _least_elapsed_ns(worker: Worker) -> int:
     """What a request took at least, by our own clock."""
     return worker.took_ns - worker.unseen_ns
 
 
 def _ms_since(start: float) -> float:
     return (perf_counter() - start) * 1e3
+
+
+class CaseAsker:
+    """Asks one agent case after case. ``record`` gets the outcome of each, ``note`` what happens to the worker, in this order.
+
+    A case is recorded one case late: while the worker is busy with the next request, so that recording costs no time. Whatever ends
+    the asking, what is pending is recorded. Only a process that is killed loses one answer, which is asked for again on resuming.
+    """
+
+    def __init__(
+        self,
+        spec: AgentSpec,
+        options: RunSettings,
+        launch: Launch,
+        warm_up: Step,
+        inspector: CorpusInspector,
+        record: Callable[[Step, SearchOutcome, CaseExistence], None],
+        note: Callable[[WorkerEvent], None],
+    ) -> None:
+        self._inspector, self._record, self._note = inspector, record, note
+        self._pending: tuple[Step, SearchOutcome, CaseExistence] | None = None
+        self._next: Mapping[str, Step] = {}  # after the case with this id
+        self.session = Session(spec, options, warm_up.query, self._note_event, launch, self._record_pending, warm_up.request)
+
+    def expect(self, steps: Sequence[Step]) -> None:
+        """Learn the order, so that a case's location is looked at while the agent is busy with the case before."""
+        self._next = {step.case: following for step, following in pairwise(steps)}
+
+    def ask(self, steps: Iterable[Step]) -> None:
+        """Ask one after the other; whatever ends this, all answers are recorded."""
+        try:
+            for step in steps:
+                outcome, existence = self._ask(step)
+                self._record_pending()
+                self._pending = step, outcome, existence
+        finally:
+            self._record_pending()
+
+    def _ask(self, step: Step) -> tuple[SearchOutcome, CaseExistence]:
+        """The outcome of a case. An agent is not asked where contents are missing: it could not know, and would be blamed."""
+        existence = self._inspector.prefetch(step)()
+        if step.case in self._next:
+            self._inspector.prefetch(self._next[step.case])  # while the agent is busy; the inspector remembers it until then
+        if existence.problem is not None:
+            return SearchOutcome("error", details=AnswerDetails(failure=existence.problem, not_whole=True)), existence
+        return self.session.ask(step.query, step.location, step.request), existence
+
+    def _record_pending(self) -> None:
+        """Record the last case. It is dropped first: after an interruption in here nobody knows how much was recorded."""
+        pending, self._pending = self._pending, None
+        if pending is not None:
+            self._record(*pending)
+
+    def _note_event(self, event: WorkerEvent) -> None:
+        self._record_pending()
+        self._note(event)

@@ -1,4 +1,4 @@
-"""Drift: what moved away from where it was, and what may have moved it."""
+"""Drift: a number that is further from its past than the limit, and what may have moved it."""
 
 from __future__ import annotations
 
@@ -9,46 +9,61 @@ from math import inf
 from statistics import fmean, median
 from typing import Literal
 
-from searchmark.analysis.causes import QUALITY, SCORES, SPEED, VECTORS, cause_words, causes, system_of
-from searchmark.analysis.hosts import HOSTS_NAMED
-from searchmark.analysis.noise import SMALLEST_EFFECT, Band, band_around
-from searchmark.analysis.past import PastRun, are_one, by_entry, distinct, meaning_of, oldest_first
-from searchmark.options.drift_options import DRIFT_LIMIT
-from searchmark.records import host_names
-from searchmark.records.shown import listed
+from searchmark.config.gates import DRIFT_LIMIT
+from searchmark.records.provenance import host_names
+from searchmark.records.sentences import list_first
+from searchmark.scoring.costs import HOSTS_NAMED
+from searchmark.scoring.trends import (
+    QUALITY,
+    SCORES,
+    SMALLEST_EFFECT,
+    SPEED,
+    VECTORS,
+    Band,
+    PastRun,
+    band_around,
+    cause_words,
+    distinct_runs,
+    group_by_entry,
+    is_same_run,
+    meaning_of,
+    oldest_first,
+    possible_causes,
+    system_of,
+)
 
 WINDOW = timedelta(days=7)
+
 _ROUNDING = 1e-9  # 0.95 is not further than 5 % from 1
+
 _SAME_LENGTH = 1e-3  # a deviation of lengths, relative to their mean, that halving the precision of vectors would explain
+
 _CHECK = ": check model, chunking, and that vectors are normalised once"  # said of agents that have a model
 
-# Like is held against like: what decides on that, in words.
+
+# Like is compared with like: what decides what is alike, in words.
 _LIKE = {"judgments": " by these judgments", "machine": " on this machine"}
 
 Noise = Literal["within", "outside", "unknown"]
+
 NOISE_NOT_KNOWN = "and whether that is noise is not known"
 
 
 @dataclass(frozen=True)
 class Drift:
-    """One number of a run that is further from what it was than allowed.
-
-    ``quantity`` is what moved, such as ``nDCG@10`` or ``latency warm p95``; ``change`` is relative, None where what it was is 0.
-    ``runs`` are the entries of the archive that ``before`` is the median of; ``cause`` is what else differs, None if nothing
-    is known to. ``noise``: where it is with respect to the noise band around ``before``, from ``low`` to ``high``.
-    """
+    """One number of a run that is further from what it was than allowed."""
 
     run: str
-    quantity: str
-    before: float
+    quantity: str  # what moved, such as ``nDCG@10`` or ``latency warm p95``
+    before: float  # a median
     now: float
-    change: float | None
-    runs: tuple[str, ...]
-    cause: str | None
+    change: float | None  # relative, None where it was 0
+    runs: tuple[str, ...]  # entries of the archive that the median is of
+    cause: str | None  # what else differs, None if nothing is known to
     sentence: str
-    noise: Noise = "unknown"
-    low: float | None = None
-    high: float | None = None
+    noise: Noise = "unknown"  # where it is with respect to the noise band
+    low: float | None = None  # of the noise band around the median
+    high: float | None = None  # of the noise band
 
 
 @dataclass(frozen=True)
@@ -83,17 +98,17 @@ def drifts_of(run: str, current: PastRun, past: Sequence[PastRun], limit: float 
     """
     if not current.trusted:
         return []
-    now = _together([current, *(each for each in past if _is_repeat(each, current))])
-    earlier = [(repeats[0], _together(repeats)) for repeats in by_entry(_comparable(current, past))]
-    found = (_Moved(quantity, value, current, earlier) for quantity, value in now.items())
-    return [_told(run, moved) for moved in found if moved.reference and moved.size > limit * (1 + _ROUNDING)]
+    now = _mean_over_repeats([current, *(each for each in past if _is_repeat(each, current))])
+    earlier = [(repeats[0], _mean_over_repeats(repeats)) for repeats in group_by_entry(_comparable(current, past))]
+    movements = (_Movement(quantity, value, current, earlier) for quantity, value in now.items())
+    return [_drift_of(run, movement) for movement in movements if movement.reference and movement.size > limit * (1 + _ROUNDING)]
 
 
 def _is_repeat(other: PastRun, current: PastRun) -> bool:
     return (other.entry, other.series) == (current.entry, current.series) and other.trusted and other.repeat != current.repeat
 
 
-def not_compared(run: str, current: PastRun, past: Sequence[PastRun]) -> str | None:
+def why_not_compared(run: str, current: PastRun, past: Sequence[PastRun]) -> str | None:
     """Why no drift could be found, in a sentence; None if the run was compared with others, or there are no others."""
     others = _before(current, past)
     if not others or (current.trusted and _comparable(current, past)):
@@ -105,14 +120,14 @@ def not_compared(run: str, current: PastRun, past: Sequence[PastRun]) -> str | N
     return f"{run} is not compared with earlier runs: they were asked other queries"
 
 
-def latencies_not_compared(run: str, current: PastRun, past: Sequence[PastRun]) -> str | None:
+def why_no_latency_compared(run: str, current: PastRun, past: Sequence[PastRun]) -> str | None:
     """Why no drift of its latencies could be found, in a sentence: every earlier run that has some was measured on another host."""
     here = current.fingerprints.measured_on
     others = [each for each in _comparable(current, past) if each.latency_ms] if current.trusted and current.latency_ms else []
     if here is None or not others or any(_on_one_host(each, current) for each in others):
         return None
     names = host_names(host for each in (*others, current) if (host := each.fingerprints.measured_on) is not None)
-    before = listed([name for host, name in names.items() if host != here], HOSTS_NAMED)
+    before = list_first([name for host, name in names.items() if host != here], HOSTS_NAMED)
     return f"latencies of {run} are not compared with earlier runs: they were measured on {before}, this one on {names[here]}"
 
 
@@ -124,27 +139,27 @@ def _on_one_host(one: PastRun, other: PastRun) -> bool:
 
 def _before(current: PastRun, past: Sequence[PastRun]) -> list[PastRun]:
     """The earlier runs of the same agent at the same snapshot, the oldest first; those of its own entry are not earlier."""
-    known = [each for each in past if each.series == current.series and each.entry != current.entry]
-    return [each for each in distinct(oldest_first(known)) if each.time < current.time and not are_one(each, current)]
+    others = [each for each in past if each.series == current.series and each.entry != current.entry]
+    return [each for each in distinct_runs(oldest_first(others)) if each.time < current.time and not is_same_run(each, current)]
 
 
 def _comparable(current: PastRun, past: Sequence[PastRun]) -> list[PastRun]:
-    return [each for each in _before(current, past) if each.trusted and _asked_the_same(each, current)]
+    return [each for each in _before(current, past) if each.trusted and _is_same_question(each, current)]
 
 
-def _asked_the_same(one: PastRun, other: PastRun) -> bool:
+def _is_same_question(one: PastRun, other: PastRun) -> bool:
     """What is not known is not different."""
     first, second = one.fingerprints.queries, other.fingerprints.queries
     return first is None or second is None or first == second
 
 
-def _together(repeats: Sequence[PastRun]) -> _Numbers:
+def _mean_over_repeats(repeats: Sequence[PastRun]) -> _Numbers:
     """The numbers of a run, or the means over its repeats."""
-    known: dict[_DriftingNumber, list[float]] = {}
+    by_quantity: dict[_DriftingNumber, list[float]] = {}
     for run in repeats:
         for quantity, value in _numbers(run).items():
-            known.setdefault(quantity, []).append(value)
-    return {quantity: fmean(values) if len(values) > 1 else values[0] for quantity, values in known.items()}
+            by_quantity.setdefault(quantity, []).append(value)
+    return {quantity: fmean(values) if len(values) > 1 else values[0] for quantity, values in by_quantity.items()}
 
 
 def _numbers(run: PastRun) -> _Numbers:
@@ -154,8 +169,8 @@ def _numbers(run: PastRun) -> _Numbers:
 def _qualities(run: PastRun) -> Iterator[tuple[_DriftingNumber, float]]:
     for name, summary in run.measures.items():
         if summary.mean is not None:
-            meant = meaning_of(name, summary)
-            low, high = (-inf, inf) if meant is None else (meant.low, meant.high)
+            measure = meaning_of(name, summary)
+            low, high = (-inf, inf) if measure is None else (measure.low, measure.high)
             yield _DriftingNumber(name, QUALITY, "", SMALLEST_EFFECT, low, high, summary.definition), summary.mean
 
 
@@ -178,21 +193,21 @@ def _norms(run: PastRun) -> Iterator[tuple[_DriftingNumber, float]]:
 
 
 def _recalls(run: PastRun) -> Iterator[tuple[_DriftingNumber, float]]:
-    for found in run.ann.values():
-        yield _DriftingNumber(f"ANN recall@{found.k}", SCORES, "", SMALLEST_EFFECT, 0.0, 1.0), found.recall
+    for ann in run.ann.values():
+        yield _DriftingNumber(f"ANN recall@{ann.k}", SCORES, "", SMALLEST_EFFECT, 0.0, 1.0), ann.recall
 
 
 def _latencies(run: PastRun) -> Iterator[tuple[_DriftingNumber, float]]:
     for kind in ("cold", "warm", "index_only"):
-        if (found := run.latency_ms.get(kind)) is not None:
-            yield _DriftingNumber(f"latency {kind} p50", SPEED, "ms", definition=found.of), found.p50
-            yield _DriftingNumber(f"latency {kind} p95", SPEED, "ms", definition=found.of), found.p95
+        if (latency := run.latency_ms.get(kind)) is not None:
+            yield _DriftingNumber(f"latency {kind} p50", SPEED, "ms", definition=latency.of), latency.p50
+            yield _DriftingNumber(f"latency {kind} p95", SPEED, "ms", definition=latency.of), latency.p95
 
 
-class _Moved:
-    """One number of a run, held against those before; ``reference`` are the runs that ``before`` is the median of.
+class _Movement:
+    """One number of a run, compared with those before; ``reference`` are the runs that ``before`` is the median of.
 
-    Like is held against like where the last seven days have it: values against those by the same judgments, times against
+    Like is compared with like where the last seven days have it: values against those by the same judgments, times against
     those on the same machine. Times of another host are no reference at all. ``band`` is the noise around what was before, None
     where too little is known of it.
     """
@@ -201,11 +216,13 @@ class _Moved:
         self, quantity: _DriftingNumber, now: float, current: PastRun, earlier: Sequence[tuple[PastRun, _Numbers]]
     ) -> None:
         self.quantity, self.now, self.current = quantity, now, current
-        known = [(run, numbers[quantity]) for run, numbers in earlier if quantity in numbers and self._may_be_held_against(run)]
-        self._like = [(run, value) for run, value in known if self._is_like(run)]
-        reference = self._recent(self._like) or self._recent(known) or known[-1:]
+        past_values = [
+            (run, numbers[quantity]) for run, numbers in earlier if quantity in numbers and self._may_be_held_against(run)
+        ]
+        self._like = [(run, value) for run, value in past_values if self._is_like(run)]
+        reference = self._recent(self._like) or self._recent(past_values) or past_values[-1:]
         self.reference = tuple(run for run, _ in reference)
-        self.left_others_out = len(reference) < len(self._recent(known))
+        self.left_others_out = len(reference) < len(self._recent(past_values))
         self.before = median(value for _, value in reference) if reference else now
 
     def _may_be_held_against(self, run: PastRun) -> bool:
@@ -213,15 +230,15 @@ class _Moved:
 
     def _is_like(self, run: PastRun) -> bool:
         decisive = [part for part in _LIKE if part in self.quantity.parts]
-        return not causes(self.current.fingerprints, [run.fingerprints], decisive)
+        return not possible_causes(self.current.fingerprints, [run.fingerprints], decisive)
 
     @property
     def like_words(self) -> str:
         """What the reference has in common with this run and others of these days have not."""
         return "".join(words for part, words in _LIKE.items() if self.left_others_out and part in self.quantity.parts)
 
-    def _recent(self, known: Sequence[tuple[PastRun, float]]) -> list[tuple[PastRun, float]]:
-        return [(run, value) for run, value in known if run.time >= self.current.time - WINDOW]
+    def _recent(self, values: Sequence[tuple[PastRun, float]]) -> list[tuple[PastRun, float]]:
+        return [(run, value) for run, value in values if run.time >= self.current.time - WINDOW]
 
     @property
     def change(self) -> float | None:
@@ -241,42 +258,42 @@ class _Moved:
         return None if band is None else band.between(self.quantity.lowest, self.quantity.highest)
 
 
-def _told(run: str, moved: _Moved) -> Drift:
-    band, now, before = moved.band, moved.current.fingerprints, [each.fingerprints for each in moved.reference]
-    noise: Noise = "unknown" if band is None else "outside" if band.side_of(moved.now) else "within"
-    found = causes(now, before, moved.quantity.parts)
-    why = cause_words(found, now, before, moved=noise != "within")
-    if noise == "outside" and not found and now.model is not None:
-        why += moved.quantity.check
+def _drift_of(run: str, movement: _Movement) -> Drift:
+    band, now, before = movement.band, movement.current.fingerprints, [each.fingerprints for each in movement.reference]
+    noise: Noise = "unknown" if band is None else "outside" if band.side_of(movement.now) else "within"
+    causes = possible_causes(now, before, movement.quantity.parts)
+    why = cause_words(causes, now, before, moved=noise != "within")
+    if noise == "outside" and not causes and now.model is not None:
+        why += movement.quantity.check
     return Drift(
         run=run,
-        quantity=moved.quantity.name,
-        before=moved.before,
-        now=moved.now,
-        change=moved.change,
-        runs=tuple(each.entry for each in moved.reference),
-        cause=", ".join(found) or None,
-        sentence=f"{moved.quantity.name} of {run} {_movement(moved)}, {_noise_words(moved, band)}; {why}",
+        quantity=movement.quantity.name,
+        before=movement.before,
+        now=movement.now,
+        change=movement.change,
+        runs=tuple(each.entry for each in movement.reference),
+        cause=", ".join(causes) or None,
+        sentence=f"{movement.quantity.name} of {run} {_movement(movement)}, {_noise_words(movement, band)}; {why}",
         noise=noise,
         low=None if band is None else band.low,
         high=None if band is None else band.high,
     )
 
 
-def _movement(moved: _Moved) -> str:
-    verb = "rose" if moved.now > moved.before else "fell"
-    size = f"from 0 by {abs(moved.now):.4g} (absolute)" if moved.change is None else f"by {abs(moved.change):.1%}"
-    written, runs, like = moved.quantity.written, moved.reference, moved.like_words
+def _movement(movement: _Movement) -> str:
+    verb = "rose" if movement.now > movement.before else "fell"
+    size = f"from 0 by {abs(movement.now):.4g} (absolute)" if movement.change is None else f"by {abs(movement.change):.1%}"
+    number, runs, like = movement.quantity.written, movement.reference, movement.like_words
     last, many = f"the last run{like}, {runs[0].entry}", f"the median of {len(runs)} runs{like} of the seven days before"
     source = last if len(runs) == 1 else many
-    return f"{verb} {size} to {written(moved.now)} ({written(moved.before)} in {source})"
+    return f"{verb} {size} to {number(movement.now)} ({number(movement.before)} in {source})"
 
 
-def _noise_words(moved: _Moved, band: Band | None) -> str:
+def _noise_words(movement: _Movement, band: Band | None) -> str:
     if band is None:
         return NOISE_NOT_KNOWN
-    low, high = map(moved.quantity.written, (band.low, band.high))
+    low, high = map(movement.quantity.written, (band.low, band.high))
     if low == high:
         return "and earlier runs show no noise"
     bounds = f"{low} to {high}"
-    return f"outside the noise band of {bounds}" if band.side_of(moved.now) else f"within noise (the band is {bounds})"
+    return f"outside the noise band of {bounds}" if band.side_of(movement.now) else f"within noise (the band is {bounds})"

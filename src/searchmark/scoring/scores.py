@@ -1,43 +1,164 @@
-"""From judged hits to numbers: a value per case and measure, then means that say what they are means of."""
+"""A value per case and measure, and means that say what they are means of."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
-from searchmark.analysis.case_traits import by_score, case_reason, kinds_of_cases, range_reason, traits_of, undefined_cases
-from searchmark.analysis.distrust import Distrust, broken, most_frequent_failure
-from searchmark.analysis.intervals import Clusters, mean_intervals
-from searchmark.analysis.over_cases import geometric_mean, values_behind
-from searchmark.analysis.paid_grades import refuse_unpaid_grades
-from searchmark.analysis.score_frames import score_frame
 from searchmark.errors import UsageError
-from searchmark.judging.judge import Judged
-from searchmark.judging.line_reading import about_lines
-from searchmark.measures.formulas import Floats
-from searchmark.measures.grammar import AnyMeasure, parse_measure, parse_measures
-from searchmark.measures.undefined import computed_nan_reason
-from searchmark.records import ERROR, NOT_RUN, OK, STATUSES, TIMEOUT, CaseTable, Suite, SuiteKind
-from searchmark.records.frames import Framed
-from searchmark.records.shown import listed, on_a_line, quoted
+from searchmark.measures.catalogue import DEFINITIONS
+from searchmark.measures.common import gains_by_grade
+from searchmark.measures.grammar import (
+    AnyMeasure,
+    CaseTraits,
+    Traits,
+    computed_nan_reason,
+    parse_measure,
+    parse_measures,
+    undefined_cases,
+    undefined_reason,
+)
+from searchmark.records.answers import ERROR, NOT_RUN, OK, STATUSES, TIMEOUT
+from searchmark.records.columns import Floats, HasFrame, Texts, constant_columns, distinct, null_column, number_column, text_column
+from searchmark.records.sentences import fit_line, list_first, quote_name
+from searchmark.records.suite import CaseTable, Suite, SuiteKind
+from searchmark.scoring.match import MatchedRun, cases_about_lines, why_no_range
+from searchmark.scoring.statistics import Clusters, mean_intervals
+from searchmark.scoring.trust import Distrust, broken_run_reasons, most_frequent_failure
 
 if TYPE_CHECKING:
     import polars as pl
 
+
+# Which cases a measure can speak about, and why not about the others.
+
+
+def traits_of(matched: MatchedRun) -> Traits:
+    return (
+        matched.complete,
+        matched.answerable,
+        matched.has_paths,
+        matched.graded,
+        matched.about_lines,
+        matched.lines_counted,
+    )
+
+
+def case_reason(matched: MatchedRun, measure: AnyMeasure, row: int) -> str | None:
+    if matched.status[row] == NOT_RUN:
+        return "the case was not run"
+    return undefined_reason(measure, CaseTraits(*(bool(column[row]) for column in traits_of(matched))))
+
+
+def range_reason(matched: MatchedRun, measure: AnyMeasure, row: int) -> str | None:
+    return why_no_range(matched.suite, matched.run, row) if uses_scores(measure) else None
+
+
+def uses_scores(measure: AnyMeasure) -> bool:
+    """Whether the scores of hits decide on it, and not their order alone."""
+    return any(part.definition.by_scores for part in measure.parts)
+
+
+def kinds_of_cases(matched: MatchedRun) -> NDArray[np.int64]:
+    """A number for every case: what decides on whether a measure can speak about it, so cases that are alike share it."""
+    columns = (matched.status == NOT_RUN, *traits_of(matched))
+    weights = 1 << np.arange(len(columns))
+    return np.asarray(np.column_stack(columns) @ weights)
+
+
+# Measures that are one number for all cases: the geometric mean of what each case has of another measure.
+
+LEAST = 1e-5  # what trec_eval counts a smaller value as, since one 0 would make 0 of all
+
+
+def values_behind(measure: AnyMeasure, matched: MatchedRun) -> Floats:
+    """What goes into it, case by case; NaN where a case has no value of that."""
+    (part,) = measure.parts
+    values = np.where(matched.status == OK, measure.compute(matched.hits), 0.0)
+    undefined = undefined_cases(parse_measure(part.definition.over_cases), traits_of(matched)) | (matched.status == NOT_RUN)
+    return np.where(undefined, np.nan, values)
+
+
+def geometric_mean(values: Floats) -> float:
+    """Of the values that are defined; NaN without any."""
+    defined_values = values[~np.isnan(values)]
+    return float(np.exp(np.mean(np.log(np.maximum(defined_values, LEAST))))) if len(defined_values) else float("nan")
+
+
+# Whether a table of gains fits the judgments that it is for.
+
+
+def refuse_unpaid_grades(measures: Iterable[AnyMeasure], suite: Suite) -> None:
+    """A table that leaves out a grade of the suite would pay nothing for it, and one beside fractional gains contradicts them."""
+    for part in (part for measure in measures for part in measure.parts):
+        table = str(part.options.get("gains") or "")
+        if not table:
+            continue
+        judgments, whose = suite.judgments, f"the judgments of {suite.name!r}"
+        if judgments.gains is not None:
+            raise UsageError(f"{whose} have gains of their own, which {part.name} would replace; leave gains= out")
+        grades = set(distinct(judgments.grades[judgments.grades > 0]).tolist())
+        unpaid_grades = sorted(grades - set(gains_by_grade(table)))
+        if unpaid_grades:
+            raise UsageError(
+                f"{part.name} says nothing about the grade {unpaid_grades[0]}, which {whose} have; add {unpaid_grades[0]}:GAIN"
+            )
+
+
+# Values of measures as a frame.
+
+
+def score_frame(
+    run: Mapping[str, str | None],
+    cases: CaseTable,
+    status: Texts,
+    measures: Texts,
+    values: Floats,
+    reasons: Sequence[Sequence[str | None]],
+) -> pl.DataFrame:
+    """One row per case and measure, case by case; ``reasons`` has a column for each measure."""
+    import polars as pl
+
+    count, width = values.shape
+    case, measure = np.repeat(np.arange(count), width), np.tile(np.arange(width), count)
+    category = null_column(str, count) if cases.categories is None else text_column(cases.categories)
+    flat = values.ravel()
+    return pl.DataFrame(
+        {
+            **constant_columns(run, len(flat)),
+            "case": text_column(cases.ids).gather(case),
+            "category": category.gather(case),
+            "status": text_column(status).gather(case),
+            "measure": text_column(measures).gather(measure),
+            "value": number_column(flat, np.isnan(flat)),
+            "reason": text_column(list(chain.from_iterable(zip(*reasons, strict=True)))),
+        }
+    )
+
+
+# From judged hits to numbers: a value per case and measure, then means that say what they are means of.
+
 DEFAULT_MEASURES = ("nDCG@10", "RR", "R@10", "P@5", "Success@5", "Judged@10")
+
+
 MEASURES_OF: Mapping[SuiteKind, tuple[str, ...]] = {
     "gold-set": ("nDCG@10", "RR", "R@10", "F1@10", "F1"),
     "case-list": ("P@5", "R@5", "RR@5", "Relevance"),
     "labels": ("nDCG@10", "R@10", "P@10", "RR@10"),
     "symbols": ("P@5", "P@10", "RR@10", "Success@5"),
 }
+
+
 # Of a gold set of lines: a hit on a whole file meets one of its ranges, so that recall of ranges says little.
 MEASURES_OF_LINES = ("LineR(tokens=4000)", "Efficiency(tokens=4000)", "LineR(lines=200)", "RR", "Success@5")
+
 ERROR_LIMIT = 0.05
+
 SPLIT_BY_DEFAULT = ("category", "tag")
 
 
@@ -57,10 +178,10 @@ class Summary:
 
 
 @dataclass(frozen=True, eq=False)
-class Scores(Framed):
+class Scores(HasFrame):
     """The table of values: one row per case of the suite, one column per measure, NaN where undefined."""
 
-    judged: Judged
+    matched: MatchedRun
     measures: tuple[AnyMeasure, ...]
     values: Floats
 
@@ -71,7 +192,7 @@ class Scores(Framed):
     @property
     def counts(self) -> dict[str, int]:
         """How many cases ended with each status."""
-        return dict(zip(STATUSES, np.bincount(self.judged.status, minlength=len(STATUSES)).tolist(), strict=True))
+        return dict(zip(STATUSES, np.bincount(self.matched.status, minlength=len(STATUSES)).tolist(), strict=True))
 
     def mean(self, measure: str) -> float:
         """The mean of one measure, by any of its names, over the cases where it is defined; NaN if it is defined nowhere.
@@ -86,7 +207,7 @@ class Scores(Framed):
 
     def behind(self, column: int) -> Floats:
         """What of every case goes into a measure that is one number for all of them; NaN where nothing does."""
-        return values_behind(self.measures[column], self.judged)
+        return values_behind(self.measures[column], self.matched)
 
     def means(self) -> dict[str, float]:
         return {name: self.mean(name) for name in self.names}
@@ -98,50 +219,50 @@ class Scores(Framed):
         except UsageError:  # whatever else it is, it is none of these
             name = None
         if name is None:
-            raise UsageError(f"the measure {quoted(measure)} was not computed; available: {', '.join(self.names) or 'none'}")
+            raise UsageError(f"the measure {quote_name(measure)} was not computed; available: {', '.join(self.names) or 'none'}")
         return self.names.index(name)
 
     def known_as(self, measure: AnyMeasure) -> str | None:
         """The name under which a measure is in the table, also where the depth of the answers has cut it; None if it is not."""
-        name = measure.resolve(self.judged.suite.defaults).name
-        return next((each.name for each in self.measures if name in (each.name, each.asked.name)), None)
+        name = measure.resolve(self.matched.suite.defaults).name
+        return next((each.name for each in self.measures if name in (each.name, each.requested.name)), None)
 
     def reason(self, row: int, column: int) -> str | None:
         """Why this value is undefined; None if it is not."""
         if not np.isnan(self.values[row, column]):
             return None
         measure = self.measures[column]
-        reason = case_reason(self.judged, measure, row) or range_reason(self.judged, measure, row)
+        reason = case_reason(self.matched, measure, row) or range_reason(self.matched, measure, row)
         return reason or computed_nan_reason(measure)
 
     def reasons(self, column: int) -> list[str | None]:
         """Why the values of a measure are undefined, case by case; cases that are alike share their reason."""
         undefined = np.flatnonzero(np.isnan(self.values[:, column]))
-        kinds = undefined if by_score(self.measures[column]) else kinds_of_cases(self.judged)[undefined]
+        kinds = undefined if uses_scores(self.measures[column]) else kinds_of_cases(self.matched)[undefined]
         _, first, kind = np.unique(kinds, return_index=True, return_inverse=True)
-        known = [self.reason(row, column) for row in undefined[first].tolist()]
+        distinct_reasons = [self.reason(row, column) for row in undefined[first].tolist()]
         reasons: list[str | None] = [None] * len(self.values)
         for row, each in zip(undefined.tolist(), kind.tolist(), strict=True):
-            reasons[row] = known[each]
+            reasons[row] = distinct_reasons[each]
         return reasons
 
     def frame(self) -> pl.DataFrame:
         """One row per case and measure; ``value`` is null where it is undefined, and ``reason`` says why."""
-        status = [STATUSES[each] for each in self.judged.status.tolist()]
+        status = [STATUSES[each] for each in self.matched.status.tolist()]
         reasons = [self.reasons(column) for column in range(len(self.measures))]
-        return score_frame(self.judged.run.named, self.judged.suite.table, status, self.names, self.values, reasons)
+        return score_frame(self.matched.run.named, self.matched.suite.table, status, self.names, self.values, reasons)
 
     def __repr__(self) -> str:
-        means = listed([f"{name} {mean:.4f}" for name, mean in self.means().items()], 3)
-        return on_a_line(f"Scores({quoted(self.judged.run.name)} on {quoted(self.judged.suite.name)}: {means})")
+        means = list_first([f"{name} {mean:.4f}" for name, mean in self.means().items()], 3)
+        return fit_line(f"Scores({quote_name(self.matched.run.name)} on {quote_name(self.matched.suite.name)}: {means})")
 
     def summaries(self, rows: NDArray[np.intp] | None = None) -> dict[str, Summary]:
         """Every measure over all cases, or over some of them, with its interval."""
-        judged = self.judged
-        rows = np.arange(len(judged.suite)) if rows is None else rows
-        rows = rows[judged.status[rows] != NOT_RUN]
+        matched = self.matched
+        rows = np.arange(len(matched.suite)) if rows is None else rows
+        rows = rows[matched.status[rows] != NOT_RUN]
         ranges = [(measure.low, measure.high) for measure in self.measures]
-        intervals = mean_intervals(self.values[rows], clusters_of(judged.suite, rows), ranges)
+        intervals = mean_intervals(self.values[rows], clusters_of(matched.suite, rows), ranges)
         return {
             measure.name: self._summary(measure, self.values[rows, column], rows, interval)
             if measure.per_case
@@ -154,7 +275,7 @@ class Scores(Framed):
 
         There is no interval either: one case at 0 in fifty moves a mean of logarithms further than cases without it can show.
         """
-        defined, answered = ~np.isnan(values), self.judged.status[rows] == OK
+        defined, answered = ~np.isnan(values), self.matched.status[rows] == OK
         return Summary(
             mean=geometric_mean(values) if defined.any() else None,
             median=None,
@@ -163,58 +284,52 @@ class Scores(Framed):
             high=None,
             cases=int(defined.sum()),
             answered_mean=geometric_mean(values[answered]) if (defined & answered).any() else None,
-            undefined=int((~defined & self.judged.answerable[rows]).sum()),
+            undefined=int((~defined & self.matched.answerable[rows]).sum()),
         )
 
     def _summary(
         self, measure: AnyMeasure, values: Floats, rows: NDArray[np.intp], interval: tuple[float, float] | None
     ) -> Summary:
         defined = ~np.isnan(values)
-        kept = values[defined]
+        case_values = values[defined]
         only_unanswerable = any(part.definition.unanswerable for part in measure.parts)
-        answered = values[defined & (self.judged.status[rows] == OK)]
-        applies = self.judged.answerable[rows] != only_unanswerable
+        answered_values = values[defined & (self.matched.status[rows] == OK)]
+        applies = self.matched.answerable[rows] != only_unanswerable
         expression = getattr(measure, "expression", None)
         with np.errstate(over="ignore"):  # exponential gains of absurd grades: infinite is the truth then
-            deviation = float(np.std(kept, ddof=1)) if len(kept) > 1 else None
+            deviation = float(np.std(case_values, ddof=1)) if len(case_values) > 1 else None
         return Summary(
-            mean=float(np.mean(kept)) if len(kept) else None,
-            median=float(np.median(kept)) if len(kept) else None,
+            mean=float(np.mean(case_values)) if len(case_values) else None,
+            median=float(np.median(case_values)) if len(case_values) else None,
             std=deviation,
             low=interval[0] if interval else None,
             high=interval[1] if interval else None,
-            cases=len(kept),
-            answered_mean=float(np.mean(answered)) if len(answered) and not only_unanswerable else None,
+            cases=len(case_values),
+            answered_mean=float(np.mean(answered_values)) if len(answered_values) and not only_unanswerable else None,
             undefined=int((~defined & applies).sum()),
             definition=None if expression == measure.name else expression,
         )
 
 
-def score(judged: Judged, measures: Iterable[str | AnyMeasure] | None = None) -> Scores:
+def score(matched: MatchedRun, measures: Iterable[str | AnyMeasure] | None = None) -> Scores:
     """Compute measures for every case, by name; without names those that suit the suite."""
-    wanted = parse_measures(default_measures(judged.suite) if measures is None else measures, judged.suite.defaults)
-    values = np.empty((len(judged.suite), len(wanted)))
-    refuse_unpaid_grades(wanted, judged.suite)
-    not_run, traits = judged.status == NOT_RUN, traits_of(judged)
-    for column, measure in enumerate(wanted):
-        values[:, column] = measure.compute(judged.hits)
+    parsed_measures = parse_measures(default_measures(matched.suite) if measures is None else measures, matched.suite.defaults)
+    values = np.empty((len(matched.suite), len(parsed_measures)))
+    refuse_unpaid_grades(parsed_measures, matched.suite)
+    not_run, traits = matched.status == NOT_RUN, traits_of(matched)
+    for column, measure in enumerate(parsed_measures):
+        values[:, column] = measure.compute(matched.hits)
         values[not_run | undefined_cases(measure, traits), column] = np.nan
-    return Scores(judged, tuple(wanted), values)
+    return Scores(matched, tuple(parsed_measures), values)
 
 
 def default_measures(suite: Suite) -> list[str]:
     """Those that the suite names as its own, or the usual ones of its kind and those that its judgments ask for."""
     if suite.defaults.measures:
         return list(suite.defaults.measures)
-    by_line = suite.kind == "gold-set" and bool(about_lines(suite).any())
+    by_line = suite.kind == "gold-set" and bool(cases_about_lines(suite).any())
     names = list(MEASURES_OF_LINES if by_line else DEFAULT_MEASURES if suite.kind is None else MEASURES_OF[suite.kind])
-    if suite.table.unanswerable is not None:
-        names.append("Abstain")
-    if suite.judgments.ranks is not None:
-        names.append("Tau")
-    if suite.judgments.has_ranges:
-        names.append("InRange")
-    return names
+    return names + [each.name for each in DEFINITIONS.values() if each.asked_by is not None and each.asked_by(suite)]
 
 
 def clusters_of(suite: Suite, rows: NDArray[np.intp]) -> Clusters:
@@ -222,25 +337,25 @@ def clusters_of(suite: Suite, rows: NDArray[np.intp]) -> Clusters:
     return None if suite.clusters is None else suite.clusters[rows]
 
 
-def distrust(scores: Scores, error_limit: float = ERROR_LIMIT) -> Iterator[Distrust]:
+def distrust_reasons(scores: Scores, error_limit: float = ERROR_LIMIT) -> Iterator[Distrust]:
     """Every reason not to rely on these scores."""
-    status, ids = scores.judged.status, scores.judged.suite.table.ids
-    not_run = tuple(ids[row] for row in np.flatnonzero(status == NOT_RUN))
-    if not_run:
-        yield Distrust("cases_not_run", f"{len(not_run)} of {len(status)} cases were not run", not_run)
-    for event in sorted(scores.judged.run.provenance.trust, key=lambda event: (event.kind, event.message)):
+    status, ids = scores.matched.status, scores.matched.suite.table.ids
+    not_run_ids = tuple(ids[row] for row in np.flatnonzero(status == NOT_RUN))
+    if not_run_ids:
+        yield Distrust("cases-not-run", f"{len(not_run_ids)} of {len(status)} cases were not run", not_run_ids)
+    for event in sorted(scores.matched.run.provenance.trust, key=lambda event: (event.kind, event.message)):
         if event.spoils:
-            yield Distrust(event.kind, event.message)
-    failed = tuple(ids[row] for row in np.flatnonzero(np.isin(status, (ERROR, TIMEOUT))))
-    if len(failed) > error_limit * len(status):
-        message = f"{len(failed)} of {len(status)} cases ended in an error or a time-out, more than {error_limit:.0%}"
-        yield Distrust("too_many_failures", f"{message}{most_frequent_failure(scores.judged)}", failed)
-    yield from broken(scores.judged)
+            yield Distrust(event.code, event.message)
+    failed_ids = tuple(ids[row] for row in np.flatnonzero(np.isin(status, (ERROR, TIMEOUT))))
+    if len(failed_ids) > error_limit * len(status):
+        message = f"{len(failed_ids)} of {len(status)} cases ended in an error or a time-out, more than {error_limit:.0%}"
+        yield Distrust("too-many-failures", f"{message}{most_frequent_failure(scores.matched)}", failed_ids)
+    yield from broken_run_reasons(scores.matched)
 
 
-def untrusted_because(scores: Scores, error_limit: float = ERROR_LIMIT) -> list[str]:
+def untrusted_reasons(scores: Scores, error_limit: float = ERROR_LIMIT) -> list[str]:
     """Why these scores cannot be relied on, in sentences; empty if they can."""
-    return [reason.message for reason in distrust(scores, error_limit)]
+    return [reason.message for reason in distrust_reasons(scores, error_limit)]
 
 
 def segment_rows(suite: Suite, by: str) -> dict[str, NDArray[np.intp]]:
@@ -250,20 +365,20 @@ def segment_rows(suite: Suite, by: str) -> dict[str, NDArray[np.intp]]:
         for value in dict.fromkeys(values):
             rows.setdefault(value, []).append(row)
     if not rows:
-        known = ", ".join(segment_names(suite)) or "none"
-        raise UsageError(f"no case of the suite {suite.name!r} has a field {by!r}; it can be split by: {known}")
+        names = ", ".join(segment_names(suite)) or "none"
+        raise UsageError(f"no case of the suite {suite.name!r} has a field {by!r}; it can be split by: {names}")
     return {value: np.array(rows[value], np.intp) for value in sorted(rows)}
 
 
-def category_name(suite: Suite, wanted: str | int) -> str:
+def category_name(suite: Suite, name_or_number: str | int) -> str:
     """The name of a category that may be given by its number."""
     categories = suite.table.categories or ()
-    if str(wanted) in categories:
-        return str(wanted)
+    if str(name_or_number) in categories:
+        return str(name_or_number)
     for category, fields in zip(categories, suite.table.fields or (), strict=False):
-        if str(fields.get("category_number")) == str(wanted):
-            return category or str(wanted)
-    return str(wanted)
+        if str(fields.get("category_number")) == str(name_or_number):
+            return category or str(name_or_number)
+    return str(name_or_number)
 
 
 def _segment_values(table: CaseTable, by: str) -> Iterable[tuple[str, ...]]:

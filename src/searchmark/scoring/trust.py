@@ -1,212 +1,339 @@
-"""Reasons not to rely on a run: it did not search, or it names documents by other ids than the suite and the corpus do.
-
-Each of them scores 0, or next to it, like a search that is bad. So each is said here, where comparisons, gates, baselines
-and reports ask whether a run can be relied on, and not only in a finding beside its numbers.
-"""
+"""Reasons not to rely on a run, its failures by kind, and the agents that only show what a score is worth."""
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterator
+import re
+from collections.abc import Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
-from typing import Literal
 
 import numpy as np
 
-from searchmark.analysis.controls import is_of_control
-from searchmark.analysis.failure_kinds import failure_kinds
+from searchmark.config.agents import BUILT_IN
 from searchmark.errors import shortened
-from searchmark.findings.sentences import counted
-from searchmark.judging.judge import Judged
-from searchmark.judging.matching import names_lines, path_of_lines
-from searchmark.judging.near_ids import MOST_TARGETS, NearIds, Remedy
-from searchmark.records import EMPTY, ERROR, MATCHES, NOT_RUN, OK, TIMEOUT, TrustKind
+from searchmark.records.answers import EMPTY, ERROR, NOT_RUN, OK, STATUSES, TIMEOUT, AnswerDetails, Status
+from searchmark.records.columns import distinct
+from searchmark.records.finding import RUNS, FindingKind, register
+from searchmark.records.judgments import MATCHES
+from searchmark.records.matching import names_lines, path_of_lines
+from searchmark.records.run import Run
+from searchmark.records.sentences import plain_count
+from searchmark.scoring.match import MatchedRun
+from searchmark.scoring.targets import MOST_TARGETS, NearIds, Remedy
+
+# Agents that only show what a score is worth.
+
+CONTROLS = frozenset(agent.name for agent in BUILT_IN.values() if agent.is_control)
+
+
+def is_control_run(run: Run) -> bool:
+    """Whether a run is of one of them; one that does not know its agent goes by its name."""
+    agent = run.provenance.agent
+    return (run.agent if agent is None else agent.source) in CONTROLS
+
+
+# The failures of a run by their kind: which cases each cost, and where in the agent's code the first one arose.
+
+KINDS_KEPT = 20
+
+NOT_STARTED = "the agent could not be started"  # only the case that was asked first knows where
+
+_ERROR = re.compile(r"\A([A-Za-z_][\w.]*)(?::|\Z)")
+
+_OWN = re.compile(r"\d+|'[^']*'|\"[^\"]*\"")  # numbers and quotations: what differs between two failures of one kind
+
+
+@dataclass(frozen=True)
+class FailureKind:
+    """Failures of one kind: the same error from the same line, or the same sentence but for numbers and names.
+
+    What is quoted is from the first case that has it, in the order of the suite.
+    """
+
+    status: Status
+    reason: str  # why there is no answer
+    cases: tuple[str, ...]
+    traceback: str | None = None  # the calls in the agent's code
+    printed: str | None = None  # the end of what it printed meanwhile
+
+    @property
+    def cost_a_case(self) -> bool:
+        """Whether its cases score 0; one that was not run has no score."""
+        return self.status != "not_run"
+
+
+def failure_kinds(run: Run, order: Mapping[str, int]) -> tuple[FailureKind, ...]:
+    """The kinds of failures of a run, those that cost the most cases first."""
+    by_kind: dict[tuple[int, str], list[tuple[str, AnswerDetails]]] = {}
+    statuses = run.status.tolist()
+    rows = sorted(range(len(run.details or ())), key=lambda row: order.get(run.case_ids[row], len(order)))
+    for row in rows:
+        details = run.details_of(row)
+        if details.failure is not None and run.case_ids[row] in order:
+            by_kind.setdefault((statuses[row], _kind(details)), []).append((run.case_ids[row], details))
+    kinds = [_of_kind(STATUSES[status], failures) for (status, _), failures in by_kind.items()]
+    return tuple(sorted(kinds, key=lambda kind: -len(kind.cases)))
+
+
+def most_costly(kinds: Sequence[FailureKind]) -> tuple[FailureKind, ...]:
+    """The kinds that cost the most cases, and one for all others: no case is left out."""
+    if len(kinds) <= KINDS_KEPT:
+        return tuple(kinds)
+    rest = kinds[KINDS_KEPT - 1 :]
+    cases = tuple(case for kind in rest for case in kind.cases)
+    return (*kinds[: KINDS_KEPT - 1], FailureKind(rest[0].status, f"failures of {len(rest)} more kinds", cases))
+
+
+def _kind(details: AnswerDetails) -> str:
+    """What failures of one kind have in common."""
+    reason = details.failure or ""
+    error = _ERROR.match(reason)
+    if error is not None and details.traceback is not None and not reason.startswith(NOT_STARTED):
+        return f"{error[1]} {details.traceback.rpartition(chr(10))[2]}"
+    return _OWN.sub("", reason)
+
+
+def _of_kind(status: Status, failures: Sequence[tuple[str, AnswerDetails]]) -> FailureKind:
+    first = next((details for _, details in failures if details.traceback is not None), failures[0][1])
+    return FailureKind(status, first.whole_failure or "", tuple(case for case, _ in failures), first.traceback, first.printed)
+
+
+# Reasons not to rely on a run: it did not search, or it names documents by other ids than the suite and the corpus do.
+#
+# Each of them scores 0, or next to it, like a search that is bad. So each is said here, where comparisons, gates, baselines
+# and reports ask whether a run can be relied on, and not only in a finding beside its numbers.
 
 FEWEST_HITS = 5  # none of which is there, or judged: of fewer, a search may have made up all
+
 FEWEST_ALIKE = 3  # hits that one change makes fit, where others are right as they are
+
 FEWEST_EMPTY = 2  # cases, all of them empty
+
 FEWEST_CASES = 5  # that were all answered by one document
+
 NEARLY_ALL = 0.9  # of the hits, dropped as duplicates
+
 FEW_LEFT = 3.0  # hits of an answer that are left of them on average: a search for chunks has more documents to name
+
 LONGEST_REASON = 160
+
 HALF = 0.5  # of the cases
+
 DEPTH = 10  # hits of a case that are looked at
+
 GLOB, LINES = MATCHES.index("glob"), MATCHES.index("lines")
 
-BrokenKind = Literal[
-    "all_targets_missing",
-    "nothing_relevant",
-    "all_hits_invalid",
-    "hits_in_other_spelling",
-    "no_hit_judged",
-    "all_answers_empty",
-    "only_duplicates",
-    "one_document",
-]
+
+register(RUNS, FindingKind(
+    "cases-not-run", "error", "Cases that were not run.",
+    "A mean over the cases that happened to run is the mean of another suite.",
+    "Continue with --resume, evaluate all shards together, or compare on the common cases with --intersect.",
+    spoils=True,
+), FindingKind(
+    "too-many-failures", "error", "More than 5 % of the cases ended in an error or a time-out.",
+    "They score 0, so the mean tells more of the failures than of the search.",
+    "Fix the failures, then ask the failed cases again with --retry-errors.",
+    spoils=True,
+), FindingKind(
+    "all-hits-invalid", "error", "None of the hits of a run exists in the corpus.",
+    "The run names documents differently or searched something else: a score of 0 says nothing of the search.",
+    "Write the ids of hits as the corpus has them, or name the corpus that was searched.",
+    spoils=True,
+), FindingKind(
+    "hits-in-other-spelling", "error", "No hit of a run is judged, and one change of all ids makes several of them fit.",
+    "The run and the suite name documents differently: a score of 0 says nothing of the search.",
+    "Write the ids of the run as the suite has them, or those of the suite as the run has them.",
+    spoils=True,
+), FindingKind(
+    "no-hit-judged", "error", "No hit of a run is judged, not even as irrelevant, and no corpus tells whether they exist.",
+    "Either the run found nothing that was judged, or it names documents differently; both score 0.",
+    "Compare a few ids of both; name the corpus with --corpus, so that ids are checked.",
+    spoils=True,
+), FindingKind(
+    "nothing-relevant", "error", "No judgment of the suite has a grade above 0.",
+    "Whatever is returned scores 0, which says nothing of the search.",
+    "Read the grades: they may be in another column or of another scale. Mark cases without an answer as unanswerable.",
+    spoils=True,
+), FindingKind(
+    "all-answers-empty", "error", "The agent returned no hit for any case.",
+    "A search that is set up wrongly often finds nothing without an error: a score of 0 says nothing of the search.",
+    "Ask the agent for something that it must find, and check its corpus, its query and how its hits are read.",
+    spoils=True,
+), FindingKind(
+    "only-duplicates", "error", "Nearly all hits of a run are dropped as duplicates, so that answers have one or two left.",
+    "Hits that are read wrongly often have one id: what is left of the answers says little of the search.",
+    "Look at the ids that the agent returns, and return every id once.",
+    spoils=True,
+), FindingKind(
+    "one-document", "error", "Every answer is the same single document, and it is a target of fewer than half of the cases.",
+    "An agent that does not read the query, or whose hits are read wrongly, answers like this.",
+    "Look at what the agent does with the query, and at how its hits become ids.",
+    spoils=True,
+))  # fmt: skip
 
 
 @dataclass(frozen=True)
 class Distrust:
     """A reason not to rely on scores, and the cases that it is about where it is not about all of them."""
 
-    kind: Literal["cases_not_run", "too_many_failures"] | BrokenKind | TrustKind
+    code: str  # of its kind of finding
     message: str
     cases: tuple[str, ...] = ()
 
 
-def most_frequent_failure(judged: Judged) -> str:
+def most_frequent_failure(matched: MatchedRun) -> str:
     """The kind of failure that most of the failed cases have, as the end of a sentence; empty where the run knows none."""
-    failed = [kind for kind in failure_kinds(judged.run, judged.suite.table.index) if kind.cost_a_case]
-    return "".join(f"; most often: {shortened(kind.reason, LONGEST_REASON)}" for kind in failed[:1])
+    kinds = [kind for kind in failure_kinds(matched.run, matched.suite.table.index) if kind.cost_a_case]
+    return "".join(f"; most often: {shortened(kind.reason, LONGEST_REASON)}" for kind in kinds[:1])
 
 
-def broken(judged: Judged) -> Iterator[Distrust]:
+def broken_run_reasons(matched: MatchedRun) -> Iterator[Distrust]:
     """Why what a run scored says nothing of its search."""
-    yield from _missing_targets(judged)
-    yield from _nothing_relevant(judged)
-    yield from _unknown_hits(judged)
-    yield from _empty_answers(judged)
-    yield from _duplicates(judged)
-    yield from _one_document(judged)
+    yield from _missing_targets(matched)
+    yield from _nothing_relevant(matched)
+    yield from _unknown_hits(matched)
+    yield from _empty_answers(matched)
+    yield from _duplicates(matched)
+    yield from _one_document(matched)
 
 
-def _missing_targets(judged: Judged) -> Iterator[Distrust]:
-    missing, of = judged.dropped.get("unreachable_targets"), int((judged.suite.judgments.grades > 0).sum())
+def _missing_targets(matched: MatchedRun) -> Iterator[Distrust]:
+    missing, of = matched.dropped.get("unreachable_targets"), int((matched.suite.judgments.grades > 0).sum())
     if missing and missing == of:
-        yield Distrust("all_targets_missing", f"none of {counted(of, 'relevant target')} is in the corpus")
+        yield Distrust("all-targets-missing", f"none of {plain_count(of, 'relevant target')} is in the corpus")
 
 
-def _nothing_relevant(judged: Judged) -> Iterator[Distrust]:
+def _nothing_relevant(matched: MatchedRun) -> Iterator[Distrust]:
     """Judgments of which none says that anything is relevant, in cases that are not said to be unanswerable."""
-    judgments, wanted = judged.suite.judgments, judged.answerable & judged.graded & judged.complete
-    judged_cases = wanted & (np.diff(judgments.starts) > 0)
-    if int(wanted.sum()) >= FEWEST_EMPTY and judged_cases.any() and not (judgments.grades > 0).any():
-        told = f"none of {counted(len(judgments), 'judgment')} has a grade above 0"
-        yield Distrust("nothing_relevant", f"{told}, like that of {judgments.targets[0]!r}: no search can find anything")
+    judgments, cases = matched.suite.judgments, matched.answerable & matched.graded & matched.complete
+    judged_cases = cases & (np.diff(judgments.starts) > 0)
+    if int(cases.sum()) >= FEWEST_EMPTY and judged_cases.any() and not (judgments.grades > 0).any():
+        sentence = f"none of {plain_count(len(judgments), 'judgment')} has a grade above 0"
+        yield Distrust("nothing-relevant", f"{sentence}, like that of {judgments.targets[0]!r}: no search can find anything")
 
 
-def _unknown_hits(judged: Judged) -> Iterator[Distrust]:
+def _unknown_hits(matched: MatchedRun) -> Iterator[Distrust]:
     """Hits that do not exist, where that is known; else that no judgment is about any hit, which may be for their spelling."""
-    if judged.valid is None:
-        yield from _unjudged_hits(judged)
-    elif none_exists(judged):
-        hits = judged.run.ids
-        yield Distrust("all_hits_invalid", f"none of {counted(len(hits), 'hit')} is in the corpus, like {hits[0]!r}")
+    if matched.valid is None:
+        yield from _unjudged_hits(matched)
+    elif has_only_unknown_hits(matched):
+        hits = matched.run.ids
+        yield Distrust("all-hits-invalid", f"none of {plain_count(len(hits), 'hit')} is in the corpus, like {hits[0]!r}")
 
 
-def none_exists(judged: Judged) -> bool:
+def has_only_unknown_hits(matched: MatchedRun) -> bool:
     """Whether a run has hits of which the corpus has none, and too many for a search that has made up a few."""
-    return judged.valid is not None and len(judged.valid) >= FEWEST_HITS and not judged.valid.any()
+    return matched.valid is not None and len(matched.valid) >= FEWEST_HITS and not matched.valid.any()
 
 
-def _unjudged_hits(judged: Judged) -> Iterator[Distrust]:
-    matches, returned = judged.matches, int(judged.matches.returned.sum())
-    if len(matches.case) or len(matches.directories.case) or not returned or not len(judged.suite.judgments):
+def _unjudged_hits(matched: MatchedRun) -> Iterator[Distrust]:
+    matches, returned = matched.matches, int(matched.matches.returned.sum())
+    if len(matches.case) or len(matches.directories.case) or not returned or not len(matched.suite.judgments):
         return
-    own = _first_names(judged)
-    if any(not set(hits).isdisjoint(_judged_names(judged, case)) for case, hits in own.items()):
+    own = _first_names(matched)
+    if any(not set(hits).isdisjoint(_judged_names(matched, case)) for case, hits in own.items()):
         return  # other lines of the right documents: ids are written alike
-    remedy = _fitting_own(judged, own)
+    remedy = _fitting_own(matched, own)
     if remedy is not None:
-        shown = remedy.shown(list(remedy.found), "the suite")
-        yield Distrust("hits_in_other_spelling", f"none of {counted(returned, 'hit')} is judged: {shown}")
+        examples = remedy.example(list(remedy.found), "the suite")
+        yield Distrust("hits-in-other-spelling", f"none of {plain_count(returned, 'hit')} is judged: {examples}")
     elif own and returned >= FEWEST_HITS:
-        (case, hits), judgments = next(iter(own.items())), judged.suite.judgments
-        target = judgments.targets[int(judgments.starts[judged.suite.table.index[case]])]
-        yield Distrust("no_hit_judged", f"none of {returned} hits is judged: {hits[0]!r} is returned, and {target!r} judged")
+        (case, hits), judgments = next(iter(own.items())), matched.suite.judgments
+        target = judgments.targets[int(judgments.starts[matched.suite.table.index[case]])]
+        yield Distrust("no-hit-judged", f"none of {returned} hits is judged: {hits[0]!r} is returned, and {target!r} judged")
 
 
-def other_spelling(judged: Judged) -> Remedy | None:
+def other_spelling(matched: MatchedRun) -> Remedy | None:
     """A change of ids by which hits are judged for their own case, where none of its hits is and those of other cases are.
 
-    What is judged for any case is written as the suite has it, and so a document of its own.
+    What is judged for any case is written as the suite writes it, and so is another document.
     """
-    matched = set(np.unique(np.concatenate([judged.matches.case, judged.matches.directories.case])).tolist())
-    if judged.valid is not None or not matched:
+    matched_rows = set(distinct(np.concatenate([matched.matches.case, matched.matches.directories.case])).tolist())
+    if matched.valid is not None or not matched_rows:
         return None
-    judgments, index = judged.suite.judgments, judged.suite.table.index
+    judgments, index = matched.suite.judgments, matched.suite.table.index
     of_lines = [] if judgments.match is None else np.flatnonzero(judgments.match == LINES).tolist()
-    known = {*judgments.targets, *(path_of_lines(judgments.targets[row]) for row in of_lines)}
-    names = _first_names(judged, {case for case, row in index.items() if row not in matched})
-    strange = {case: [hit for hit in hits if hit not in known] for case, hits in names.items()}
-    remedy = _fitting_own(judged, {case: hits for case, hits in strange.items() if hits})
+    suite_names = {*judgments.targets, *(path_of_lines(judgments.targets[row]) for row in of_lines)}
+    names = _first_names(matched, {case for case, row in index.items() if row not in matched_rows})
+    strange = {case: [hit for hit in hits if hit not in suite_names] for case, hits in names.items()}
+    remedy = _fitting_own(matched, {case: hits for case, hits in strange.items() if hits})
     return remedy if remedy is not None and len(remedy.found) >= FEWEST_ALIKE else None
 
 
-def _first_names(judged: Judged, of: Container[str] | None = None) -> dict[str, list[str]]:
+def _first_names(matched: MatchedRun, of: Container[str] | None = None) -> dict[str, list[str]]:
     """The first hits of cases that have judgments, as far as they are looked at."""
-    run, sizes, index = judged.run, np.diff(judged.suite.judgments.starts), judged.suite.table.index
+    run, sizes, index = matched.run, np.diff(matched.suite.judgments.starts), matched.suite.table.index
     lengths = np.diff(run.starts)
     cases = (case for case in run.index if case in index and (of is None or case in of))
-    answered = (case for case in cases if sizes[index[case]] and lengths[run.index[case]])
-    return {case: _first_hits(judged, case) for case in islice(answered, MOST_TARGETS // DEPTH)}
+    answered_cases = (case for case in cases if sizes[index[case]] and lengths[run.index[case]])
+    return {case: _first_hits(matched, case) for case in islice(answered_cases, MOST_TARGETS // DEPTH)}
 
 
-def _first_hits(judged: Judged, case: str) -> list[str]:
-    row = judged.run.index[case]
-    start, end = judged.run.starts[row : row + 2].tolist()
-    names = (judged.run.ids[hit] for hit in range(start, min(end, start + DEPTH)))
+def _first_hits(matched: MatchedRun, case: str) -> list[str]:
+    row = matched.run.index[case]
+    start, end = matched.run.starts[row : row + 2].tolist()
+    names = (matched.run.ids[hit] for hit in range(start, min(end, start + DEPTH)))
     return [path_of_lines(name) if names_lines(name) else name for name in names]
 
 
-def _fitting_own(judged: Judged, hits: dict[str, list[str]]) -> Remedy | None:
+def _fitting_own(matched: MatchedRun, hits: dict[str, list[str]]) -> Remedy | None:
     """The change by which most hits are judged for their own case, if three are, or one in each of fewer cases."""
-    wanted = {case: set(_judged_names(judged, case)) for case in hits}
-    near = NearIds(set().union(*wanted.values()), (hit for some in hits.values() for hit in some))
-    own = [_of_own(each, hits, wanted) for each in near.remedies]
+    judged_names = {case: set(_judged_names(matched, case)) for case in hits}
+    near = NearIds(set().union(*judged_names.values()), (hit for some in hits.values() for hit in some))
+    own = [_of_own(each, hits, judged_names) for each in near.remedies]
     best = max(own, key=lambda each: len(each.found), default=None)
     return best if best is not None and len(best.found) >= min(FEWEST_ALIKE, len(hits)) else None
 
 
-def _of_own(remedy: Remedy, hits: dict[str, list[str]], wanted: dict[str, set[str]]) -> Remedy:
-    fitting = {hit for case, some in hits.items() for hit in some if remedy.found.get(hit) in wanted[case]}
+def _of_own(remedy: Remedy, hits: dict[str, list[str]], judged_names: dict[str, set[str]]) -> Remedy:
+    fitting = {hit for case, some in hits.items() for hit in some if remedy.found.get(hit) in judged_names[case]}
     return Remedy(remedy.words, {hit: name for hit, name in remedy.found.items() if hit in fitting})
 
 
-def _judged_names(judged: Judged, case: str) -> Iterator[str]:
+def _judged_names(matched: MatchedRun, case: str) -> Iterator[str]:
     """What is judged of a case by its name."""
-    judgments, row = judged.suite.judgments, judged.suite.table.index[case]
+    judgments, row = matched.suite.judgments, matched.suite.table.index[case]
     for at in range(*judgments.starts[row : row + 2].tolist()):
         match = 0 if judgments.match is None else int(judgments.match[at])
         if match < GLOB or match == LINES:
             yield path_of_lines(judgments.targets[at]) if match == LINES else judgments.targets[at]
 
 
-def _empty_answers(judged: Judged) -> Iterator[Distrust]:
+def _empty_answers(matched: MatchedRun) -> Iterator[Distrust]:
     """Empty is right where nothing is to be found; a control that knows nothing is one on purpose."""
-    asked = judged.answerable & ~np.isin(judged.status, (NOT_RUN, ERROR, TIMEOUT))
-    of = int(asked.sum())
-    if of >= FEWEST_EMPTY and (judged.status[asked] == EMPTY).all() and not is_of_control(judged.run):
-        yield Distrust("all_answers_empty", f"all of {counted(of, 'answer')} are empty: the agent returned no hit for any case")
+    answered = matched.answerable & ~np.isin(matched.status, (NOT_RUN, ERROR, TIMEOUT))
+    of = int(answered.sum())
+    if of >= FEWEST_EMPTY and (matched.status[answered] == EMPTY).all() and not is_control_run(matched.run):
+        yield Distrust("all-answers-empty", f"all of {plain_count(of, 'answer')} are empty: the agent returned no hit for any case")
 
 
-def _duplicates(judged: Judged) -> Iterator[Distrust]:
-    dropped, returned = judged.matches.duplicates, judged.matches.returned
-    left, answers = int(returned.sum()), int((returned > 0).sum())
-    if dropped >= max(NEARLY_ALL * (dropped + left), FEWEST_HITS) and left < FEW_LEFT * answers:
+def _duplicates(matched: MatchedRun) -> Iterator[Distrust]:
+    dropped, returned = matched.matches.duplicates, matched.matches.returned
+    distinct, answers = int(returned.sum()), int((returned > 0).sum())
+    if dropped >= max(NEARLY_ALL * (dropped + distinct), FEWEST_HITS) and distinct < FEW_LEFT * answers:
         row = int(np.argmax(returned > 0))
-        case = judged.suite.table.ids[row]
-        told = f"nearly all hits are duplicates: {dropped} of {dropped + left} name what the same answer has already"
-        yield Distrust("only_duplicates", f"{told}, like {_first_hits(judged, case)[0]!r} in case {case!r}")
+        case = matched.suite.table.ids[row]
+        sentence = f"nearly all hits are duplicates: {dropped} of {dropped + distinct} name what the same answer has already"
+        yield Distrust("only-duplicates", f"{sentence}, like {_first_hits(matched, case)[0]!r} in case {case!r}")
 
 
-def _one_document(judged: Judged) -> Iterator[Distrust]:
+def _one_document(matched: MatchedRun) -> Iterator[Distrust]:
     """One document for every case, where it is a target of fewer than half of them."""
-    judgments = judged.suite.judgments
-    with_target = np.bincount(judgments.case[judgments.grades > 0], minlength=len(judged.suite)) > 0
-    returned, rows = judged.matches.returned, np.flatnonzero((judged.status == OK) & with_target)
-    if len(rows) < FEWEST_CASES or (returned[rows] != 1).any() or is_of_control(judged.run):
+    judgments = matched.suite.judgments
+    with_target = np.bincount(judgments.case[judgments.grades > 0], minlength=len(matched.suite)) > 0
+    returned, rows = matched.matches.returned, np.flatnonzero((matched.status == OK) & with_target)
+    if len(rows) < FEWEST_CASES or (returned[rows] != 1).any() or is_control_run(matched.run):
         return
-    run, ids = judged.run, judged.suite.table.ids
-    answers = (_first_hits(judged, ids[row])[0] for row in rows.tolist() if ids[row] in run.index)
+    run, ids = matched.run, matched.suite.table.ids
+    answers = (_first_hits(matched, ids[row])[0] for row in rows.tolist() if ids[row] in run.index)
     name = next(answers, None)
     if name is None or any(each != name for each in answers):
         return
-    if not mostly_right(judged):
-        yield Distrust("one_document", f"all of {len(rows)} answers are one document, {name!r}, whatever was asked")
+    if not is_mostly_right(matched):
+        yield Distrust("one-document", f"all of {len(rows)} answers are one document, {name!r}, whatever was asked")
 
 
-def mostly_right(judged: Judged) -> bool:
+def is_mostly_right(matched: MatchedRun) -> bool:
     """Whether something relevant was found for at least half of the cases: then one answer to all of them may be right."""
-    found = judged.matches.case[(judged.matches.grade > 0) & judged.matches.valid]
-    return len(np.unique(found)) >= HALF * len(judged.suite)
+    cases = matched.matches.case[(matched.matches.grade > 0) & matched.matches.valid]
+    return len(distinct(cases)) >= HALF * len(matched.suite)

@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
-from searchmark.agents.agent import AgentSpec
+from searchmark import AgentSpec
 from searchmark.agents.outside.http import HttpAgent
-from searchmark.agents.source import parse_source
-from searchmark.registry import config_of
+from searchmark.agents.registry import settings_of_agent
+from searchmark.config.agents import parse_source
 from tests.support.hostile_http import Peer, hostile_peer
 
 Make = Callable[..., HttpAgent]
@@ -33,6 +33,6 @@ def agent(peer: Peer) -> Iterator[Make]:
             given = {"results": {"hits": "hits"}, "retries": 1, "backoff_seconds": 0, "timeout_seconds": 5} | options
             address = path if "://" in path or path.startswith("$") else f"{peer.url}{path}"
             spec = AgentSpec("svc", parse_source("http"), {"url": address} | given)
-            return made.enter_context(closing(HttpAgent(config_of(HttpAgent.Config, spec))))
+            return made.enter_context(closing(HttpAgent(settings_of_agent(HttpAgent.Config, spec))))
 
         yield make

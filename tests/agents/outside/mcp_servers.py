@@ -7,15 +7,15 @@ from pathlib import Path
 from typing import Any
 
 from searchmark.agents.outside.mcp import McpAgent
-from searchmark.agents.outside.options import McpConfig
+from searchmark.agents.outside.options import McpSettings
 
 FOLDER = Path(__file__).parent
 SERVER, MISBEHAVING = str(FOLDER / "mcp_server.py"), str(FOLDER / "mcp_misbehaving.py")
 
 
 def stdio_agent(mode: str, folder: Path, **options: Any) -> McpAgent:
-    return McpAgent(McpConfig(argv=(sys.executable, SERVER, mode, str(folder)), **options))
+    return McpAgent(McpSettings(argv=(sys.executable, SERVER, mode, str(folder)), **options))
 
 
 def misbehaving_agent(mode: str = "", **options: Any) -> McpAgent:
-    return McpAgent(McpConfig(argv=(sys.executable, MISBEHAVING, mode), **options))
+    return McpAgent(McpSettings(argv=(sys.executable, MISBEHAVING, mode), **options))

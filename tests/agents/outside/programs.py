@@ -6,10 +6,10 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from searchmark.agents.agent import RetrievalResult
+from searchmark import RetrievalResult
 from searchmark.agents.outside.command import CommandAgent
-from searchmark.agents.outside.options import CommandConfig
-from searchmark.agents.outside.result_format import ResultFormat
+from searchmark.agents.outside.options import CommandSettings
+from searchmark.agents.outside.results import ResultFormat
 
 ECHO = "import sys; print(ascii(sys.argv[1]))"
 
@@ -21,7 +21,7 @@ def python(code: str, *arguments: str) -> tuple[str, ...]:
 
 def agent(argv: tuple[str, ...], **options: Any) -> CommandAgent:
     results = ResultFormat(**options.pop("results", {}))
-    made = CommandAgent(CommandConfig(argv=argv, results=results, **options))
+    made = CommandAgent(CommandSettings(argv=argv, results=results, **options))
     made.connect({})  # as whoever makes agents does
     return made
 

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from searchmark import load_run, load_suite
-from searchmark.suites.native import write_native
+from searchmark.formats.suites.native import write_native
 from tests.support.commands import searchmark
 from tests.support.replaying import Heard, Reply, replaying
 
@@ -90,6 +90,7 @@ def test_requests_are_part_of_what_is_asked(tmp_path: Path) -> None:
     assert first.hashes["judgments"] == second.hashes["judgments"]
 
 
+@pytest.mark.slow
 def test_the_query_is_asked_where_the_config_says_so(tmp_path: Path) -> None:
     (tmp_path / "rank_eval.json").write_text(json.dumps(FILE))
     hits, heard = evaluated(tmp_path, "rank_eval.json", requests="query", fields=["text"])

@@ -10,14 +10,10 @@ from typing import Any
 
 import pytest
 
-from searchmark import load_run, load_suite
-from searchmark.agents.agent import AgentSpec
-from searchmark.agents.source import parse_source
-from searchmark.corpora.locations import Remote
-from searchmark.options.run_options import RunOptions
-from searchmark.records import RunLabel
-from searchmark.running.entrant import Entrant
-from searchmark.running.request import RunRequest
+from searchmark import AgentSpec, RunLabel, RunSettings, load_run, load_suite
+from searchmark.config.agents import parse_source
+from searchmark.formats.corpora.locations import Remote
+from searchmark.running.request import AgentJob, RunRequest
 from searchmark.running.runner import run_agents
 from tests.support.commands import searchmark
 from tests.support.small_histories import FILE, write_history
@@ -92,6 +88,7 @@ def hits(agent: dict[str, Any]) -> dict[str, list[str]]:
 FOUND = {f"c{number}": [] if target is None else [target] for number, target in enumerate(QUERIES.values())}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "config",
     [RIPGREP, GIT_GREP, {"argv": [sys.executable, "-ISc", STAYING, "{corpus}"], "stays": True}],
@@ -106,6 +103,7 @@ def test_a_program_finds_what_it_finds_whatever_the_query_looks_like(folder: Pat
     assert [path.name for path in folder.rglob("made")] == []
 
 
+@pytest.mark.slow
 def test_the_text_of_an_agent_is_a_program_too(folder: Path) -> None:
     done = evaluate(folder, "--gold-set", "suite.json", "--agent", "command:rg -l -F -e {query} {corpus}", "--corpus", "corpus")
     assert done.returncode == 2
@@ -123,8 +121,8 @@ def test_a_program_with_a_corpus_of_its_own_is_ready_before_it_is_asked(folder: 
     suite = load_suite(folder / "suite.json")
     argv = [sys.executable, "-ISc", STAYING, str(folder / "corpus")]
     spec = AgentSpec("mine", parse_source("command"), {"argv": argv, "stays": True})
-    entrant = Entrant(spec, dict.fromkeys(suite.table.ids, Remote("service")), RunLabel("mine"))
-    run = run_agents(RunRequest(suite, (entrant,), RunOptions(num_runs=1))).runs[0]
+    job = AgentJob(spec, dict.fromkeys(suite.table.ids, Remote("service")), RunLabel("mine"))
+    run = run_agents(RunRequest(suite, (job,), RunSettings(num_runs=1))).runs[0]
     assert [answer.status for answer in run.answers] == ["ok", "ok", "ok", "empty", "empty"]
     assert [details.start_ms for details in run.details] == [None] * 5
 
@@ -136,6 +134,7 @@ STATES = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("config", "builds"),
     [(RIPGREP, 1), (GIT_GREP, 1), ({"argv": [sys.executable, "-ISc", STAYING, "{corpus}"], "stays": True}, 2)],

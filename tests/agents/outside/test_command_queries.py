@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 
+from searchmark import UsageError
 from searchmark.agents.outside.command import CommandAgent
-from searchmark.agents.outside.options import CommandConfig
+from searchmark.agents.outside.options import CommandSettings
 from searchmark.agents.outside.process import CommandFailed
-from searchmark.errors import UsageError
 from tests.agents.outside.programs import ECHO, agent, python, script, search, staying
 
 READ = "import sys; print(ascii(sys.stdin.buffer.read().decode('utf-8', 'surrogateescape')))"
@@ -44,6 +44,7 @@ def test_the_input_is_the_query_as_it_was_typed(query: str) -> None:
     assert literal_eval(search(python(READ), query, stdin="{query}").files[0]) == query
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("query", [*QUERIES, "NUL \0 here", "x" * 4000, "\ud800"], ids=lambda query: ascii(query[:20]))
 def test_a_program_that_stays_reads_the_query_as_it_was_typed(query: str) -> None:
     program = staying("query = ascii(query)")
@@ -144,7 +145,7 @@ def test_a_relative_program_is_looked_for_where_the_user_is(tmp_path: Path, monk
 )
 def test_a_command_that_cannot_be_is_refused_before_any_search(options: dict[str, object], reason: str) -> None:
     with pytest.raises(UsageError) as raised:
-        CommandAgent(CommandConfig(**options))
+        CommandAgent(CommandSettings(**options))
     assert reason in str(raised.value)
 
 

@@ -6,10 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from searchmark import load_corpus
+from searchmark import Changes, load_corpus
 from searchmark.agents.outside.process import CommandFailed
 from searchmark.agents.outside.results import UnreadableAnswer
-from searchmark.corpora.corpus import Changes
 from tests.agents.outside.programs import agent, python, staying
 from tests.agents.outside.test_command_answers import is_gone, is_running
 
@@ -50,6 +49,7 @@ def test_an_answer_may_come_in_several_lines() -> None:
     program.close()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("does", "reason"),
     [

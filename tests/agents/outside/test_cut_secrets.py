@@ -6,13 +6,11 @@ from collections.abc import Callable
 
 import pytest
 
-from searchmark.agents.agent import AgentSpec
-from searchmark.agents.outside.process import KEPT, one_line
-from searchmark.agents.outside.result_format import ResultFormat
-from searchmark.agents.outside.results import ResultReader
-from searchmark.agents.source import parse_source
-from searchmark.errors import SearchmarkError
-from searchmark.registry import create
+from searchmark import AgentSpec, SearchmarkError
+from searchmark.agents.outside.process import KEPT_OUTPUT_BYTES, output_excerpt
+from searchmark.agents.outside.results import ResultFormat, ResultReader
+from searchmark.agents.registry import create_agent
+from searchmark.config.agents import parse_source
 from tests.agents.outside.programs import python
 
 SECRET = "Zq7vTk9Lm2p4RxWb8Yd"  # noqa: S105  # of nobody
@@ -32,6 +30,7 @@ def planted(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SHOP_PASSWORD", SECRET)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("read", READERS.values(), ids=READERS)
 def test_no_cut_of_an_unreadable_answer_leaves_a_piece_of_a_secret(read: Callable[[str], object]) -> None:
     for before in range(40, 160):
@@ -42,10 +41,10 @@ def test_no_cut_of_an_unreadable_answer_leaves_a_piece_of_a_secret(read: Callabl
 
 def test_no_cut_of_what_a_program_complains_of_leaves_a_piece_of_a_secret() -> None:
     for after in range(260, 320):
-        shown = one_line(f"{'-' * 500}{SECRET}{'-' * after}".encode())
+        shown = output_excerpt(f"{'-' * 500}{SECRET}{'-' * after}".encode())
         assert [piece for piece in PIECES if piece in shown] == []
-    torn = f"{SECRET[4:]} {' ' * KEPT} wrong".encode()[: KEPT - 6] + b" wrong"
-    assert one_line(torn) == "wrong"
+    torn = f"{SECRET[4:]} {' ' * KEPT_OUTPUT_BYTES} wrong".encode()[: KEPT_OUTPUT_BYTES - 6] + b" wrong"
+    assert output_excerpt(torn) == "wrong"
 
 
 @pytest.mark.parametrize("before", [385, 390, 395])
@@ -54,5 +53,5 @@ def test_no_cut_of_a_complaint_leaves_a_piece_of_a_secret_that_the_program_got(b
     argv = list(python(f"import sys; sys.exit({said!r})", "{query}"))
     spec = AgentSpec("failing", parse_source("command"), {"argv": argv}, env=("SHOP_PASSWORD",))
     with pytest.raises(SearchmarkError) as caught:
-        create(spec).retrieve("red", 5)
+        create_agent(spec).retrieve("red", 5)
     assert [piece for piece in PIECES if piece in str(caught.value)] == []

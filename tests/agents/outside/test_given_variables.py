@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from searchmark.agents.agent import AgentSpec
-from searchmark.agents.source import parse_source
-from searchmark.registry import create
+from searchmark import AgentSpec
+from searchmark.agents.registry import create_agent
+from searchmark.config.agents import parse_source
 from tests.agents.outside.conftest import Make
 from tests.agents.outside.programs import python
 from tests.support.hostile_http import Peer
@@ -26,7 +26,7 @@ def planted(monkeypatch: pytest.MonkeyPatch) -> None:
 def seen(arm: dict[str, Any], *others: dict[str, Any], **of_the_hybrid: Any) -> set[str]:
     """The variables that a program sees which is an arm beside others."""
     config = {"arms": [{"name": "lists", "source": "command", **arm}, *others]}
-    agent = create(AgentSpec("both", parse_source("hybrid"), config, **of_the_hybrid))
+    agent = create_agent(AgentSpec("both", parse_source("hybrid"), config, **of_the_hybrid))
     try:
         return {name for name in agent.retrieve("red", 10).files if name in VARIABLES}
     finally:

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from searchmark.agents.agent import Usage
-from searchmark.errors import SearchmarkError
+from searchmark import SearchmarkError
+from searchmark.agents.protocol import Usage
 from tests.agents.outside.conftest import Make
 from tests.support.hostile_http import Peer, hostile_peer
 
@@ -25,6 +25,7 @@ ODD = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("query", ODD)
 def test_a_query_arrives_as_it_was_typed(agent: Make, peer: Peer, query: str) -> None:
     agent("/good/a/{query}").retrieve(query, 3)

@@ -9,19 +9,19 @@ from pathlib import Path
 
 import pytest
 
-from searchmark.agents.agent import AgentSpec
+from searchmark import AgentSpec
 from searchmark.agents.outside.http import HttpAgent
-from searchmark.agents.outside.options import HttpConfig
+from searchmark.agents.outside.options import HttpSettings
 from searchmark.agents.outside.results import ResultReader
-from searchmark.files.yaml_files import parse_yaml
-from searchmark.registry import config_of
+from searchmark.agents.registry import settings_of_agent
+from searchmark.io.data import parse_yaml
 
 PAGE = (Path(__file__).parents[3] / "docs" / "http.md").read_text()
 EXAMPLES = re.findall(r"```yaml\n(.*?)```", PAGE, re.DOTALL)
 
 
 def test_every_option_is_described() -> None:
-    assert [each.name for each in fields(HttpConfig) if f"`{each.name}`" not in PAGE] == []
+    assert [each.name for each in fields(HttpSettings) if f"`{each.name}`" not in PAGE] == []
 
 
 @pytest.mark.parametrize("example", EXAMPLES)
@@ -30,7 +30,7 @@ def test_an_example_makes_an_agent(example: str, monkeypatch: pytest.MonkeyPatch
         monkeypatch.setenv(name, "a-value-for-now")
     (entry,) = parse_yaml(Path("page"), example)["agents"]
     spec = AgentSpec.from_plain(entry)
-    assert HttpAgent(config_of(HttpConfig, spec)).describe()["url"] == spec.config["url"]
+    assert HttpAgent(settings_of_agent(HttpSettings, spec)).describe()["url"] == spec.config["url"]
 
 
 ANSWERS = {
@@ -49,7 +49,7 @@ PRICES = {"hosted": (0.25, 7)}
 @pytest.mark.parametrize("example", EXAMPLES)
 def test_an_example_reads_an_answer_of_its_service(example: str) -> None:
     (entry,) = parse_yaml(Path("page"), example)["agents"]
-    config = config_of(HttpConfig, AgentSpec.from_plain(entry))
+    config = settings_of_agent(HttpSettings, AgentSpec.from_plain(entry))
     read = ResultReader(config.results, "json").read(ANSWERS[entry["name"]])
     assert [(hit.id, hit.score) for hit in read.hits] == [("a", SCORES.get(entry["name"], 0.5))]
     assert (read.cost, read.tokens) == PRICES.get(entry["name"], (None, None))

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from searchmark.errors import SearchmarkError
+from searchmark import SearchmarkError
 from tests.agents.outside.conftest import Make
 from tests.support.hostile_http import Peer
 

@@ -11,13 +11,12 @@ from typing import Any
 
 import pytest
 
-from searchmark.agents.agent import RetrievalResult, Usage
+from searchmark import RetrievalResult, UsageError
 from searchmark.agents.outside.mcp import McpAgent
-from searchmark.agents.outside.options import McpConfig
-from searchmark.agents.outside.result_format import ResultFormat
-from searchmark.agents.outside.results import UnreadableAnswer
-from searchmark.agents.outside.tokens import COUNTED_BY, STATED, counted
-from searchmark.errors import UsageError
+from searchmark.agents.outside.options import McpSettings
+from searchmark.agents.outside.results import ResultFormat, UnreadableAnswer
+from searchmark.agents.protocol import Usage
+from searchmark.agents.vectors.chunking import STATED_BY_SERVER, TOKENIZER_NAME, count_tokens
 from tests.agents.outside.mcp_servers import SERVER
 
 BOTH = ["alpha.txt", "docs/install.md"]
@@ -53,7 +52,7 @@ def url(folder: Path) -> Iterator[str]:
 
 
 def asked(url: str, tool: str, query: str = "alpha install", **options: Any) -> RetrievalResult:
-    agent = McpAgent(McpConfig(url=url, tool=tool, **options))
+    agent = McpAgent(McpSettings(url=url, tool=tool, **options))
     try:
         return agent.retrieve(query, 5)
     finally:
@@ -71,12 +70,12 @@ def test_the_argument_is_inferred_where_a_tool_needs_one_text(url: str) -> None:
 
 def test_paths_lead_to_hits_and_to_the_usage_that_a_server_states(url: str) -> None:
     result = asked(url, "nested", results=ResultFormat(hits="hits", id="doc.file", tokens="usage.tokens"))
-    assert (result.files, result.usage) == (BOTH, Usage(tokens=321, tokens_by=STATED))
+    assert (result.files, result.usage) == (BOTH, Usage(tokens=321, tokens_by=STATED_BY_SERVER))
 
 
 def test_usage_may_be_stated_beside_the_answer(url: str) -> None:
     result = asked(url, "stated", results=ResultFormat(tokens="_meta.usage.output_tokens"))
-    assert (result.files, result.usage) == (BOTH, Usage(tokens=77, tokens_by=STATED))
+    assert (result.files, result.usage) == (BOTH, Usage(tokens=77, tokens_by=STATED_BY_SERVER))
 
 
 def test_an_object_without_a_list_is_an_error_and_no_empty_answer(url: str) -> None:
@@ -141,16 +140,16 @@ def test_a_number_becomes_text_where_the_tool_wants_text(url: str) -> None:
 
 
 def test_tokens_are_those_of_the_text_that_a_model_reads(url: str) -> None:
-    agent = McpAgent(McpConfig(url=url, tool="lines"))
+    agent = McpAgent(McpSettings(url=url, tool="lines"))
     agent.retrieve("alpha install", 5)
     usage = agent.usage_of_last()
     agent.close()
-    assert usage == counted("alpha.txt\ndocs/install.md")
-    assert usage.tokens_by == COUNTED_BY
+    assert usage == count_tokens("alpha.txt\ndocs/install.md")
+    assert usage.tokens_by == TOKENIZER_NAME
 
 
 def test_tokens_are_not_counted_where_nobody_wants_them(url: str) -> None:
-    agent = McpAgent(McpConfig(url=url, tool="lines", count_tokens=False))
+    agent = McpAgent(McpSettings(url=url, tool="lines", count_tokens=False))
     agent.retrieve("alpha", 5)
     usage = agent.usage_of_last()
     agent.close()
@@ -172,7 +171,7 @@ def test_tokens_are_not_counted_where_nobody_wants_them(url: str) -> None:
     ],
 )
 def test_what_does_not_fit_the_server_is_said_when_the_agent_starts(url: str, options: dict[str, Any], sentence: str) -> None:
-    agent = McpAgent(McpConfig(url=url, **options))
+    agent = McpAgent(McpSettings(url=url, **options))
     with pytest.raises(UsageError) as caught:
         agent.reset()
     agent.close()
@@ -181,7 +180,7 @@ def test_what_does_not_fit_the_server_is_said_when_the_agent_starts(url: str, op
 
 def test_keys_are_sent_from_the_environment_and_a_missing_one_is_named(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("PLANTED_API_KEY", raising=False)
-    agent = McpAgent(McpConfig(url=url, tool="search", headers={"Authorization": "Bearer ${PLANTED_API_KEY}"}))
+    agent = McpAgent(McpSettings(url=url, tool="search", headers={"Authorization": "Bearer ${PLANTED_API_KEY}"}))
     with pytest.raises(UsageError, match="the environment variable PLANTED_API_KEY is not set"):
         agent.reset()
     monkeypatch.setenv("PLANTED_API_KEY", "k")
@@ -189,9 +188,10 @@ def test_keys_are_sent_from_the_environment_and_a_missing_one_is_named(url: str,
     agent.close()
 
 
+@pytest.mark.slow
 def test_a_server_that_is_not_there_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("MCP_PASSWORD", "pw-of-the-server")
-    agent = McpAgent(McpConfig(url="http://user:${MCP_PASSWORD}@127.0.0.1:1/mcp", tool="search"))
+    agent = McpAgent(McpSettings(url="http://user:${MCP_PASSWORD}@127.0.0.1:1/mcp", tool="search"))
     with pytest.raises(UsageError, match=r"the MCP server 'http://[^']*@127.0.0.1:1/mcp' cannot be started: ConnectError"):
         agent.reset()
     agent.close()
@@ -200,7 +200,7 @@ def test_a_server_that_is_not_there_is_named(monkeypatch: pytest.MonkeyPatch) ->
 @pytest.mark.slow
 def test_a_server_that_was_away_is_asked_again(folder: Path) -> None:
     with serving(folder) as port:
-        agent = McpAgent(McpConfig(url=url_at(port), tool="lines"))
+        agent = McpAgent(McpSettings(url=url_at(port), tool="lines"))
         agent.reset()
     with pytest.raises(UsageError, match="has failed in 'lines'"):
         agent.retrieve("alpha", 5)

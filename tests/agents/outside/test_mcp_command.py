@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from searchmark.agents.outside.tokens import COUNTED_BY
+from searchmark.agents.vectors.chunking import TOKENIZER_NAME
 from tests.agents.outside.mcp_servers import MISBEHAVING, SERVER
 from tests.support.commands import searchmark
 
@@ -52,7 +52,7 @@ def test_a_server_is_evaluated_and_the_report_has_the_tokens_of_each_answer(proj
     cases = json.loads((project / "out.json").read_text())["agents"]["files"]["cases"]
     assert [case["hits"][0]["id"] for case in cases.values()] == ["alpha.txt", "docs/install.md"]
     assert all(case["details"]["tokens"] > 0 for case in cases.values())
-    assert {case["details"]["tokens_by"] for case in cases.values()} == {COUNTED_BY}
+    assert {case["details"]["tokens_by"] for case in cases.values()} == {TOKENIZER_NAME}
 
 
 def test_a_config_that_the_server_does_not_fit_ends_the_run_with_a_sentence(project: Path) -> None:

@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
+from searchmark import UsageError
 from searchmark.agents.outside.mcp import McpAgent
-from searchmark.agents.outside.options import McpConfig
-from searchmark.errors import UsageError
+from searchmark.agents.outside.options import McpSettings
 
 
 @pytest.mark.parametrize(
@@ -21,13 +21,13 @@ from searchmark.errors import UsageError
 )
 def test_a_key_that_is_written_out_is_refused_with_how_to_write_it(options: dict[str, Any], advice: str) -> None:
     with pytest.raises(UsageError, match=f"holds a secret, which would be stored with the config.*{advice}"):
-        McpConfig(**options)
+        McpSettings(**options)
 
 
 def test_a_key_that_is_named_is_taken() -> None:
-    assert McpConfig(url="http://h/mcp", headers={"Authorization": "Bearer ${MY_KEY}"}).headers
+    assert McpSettings(url="http://h/mcp", headers={"Authorization": "Bearer ${MY_KEY}"}).headers
 
 
 def test_arguments_without_the_query_are_refused() -> None:
     with pytest.raises(UsageError, match=r"the query goes nowhere: write {query} in arguments"):
-        McpAgent(McpConfig(argv=("server",), arguments={"query": "fixed", "limit": "{k}"}))
+        McpAgent(McpSettings(argv=("server",), arguments={"query": "fixed", "limit": "{k}"}))

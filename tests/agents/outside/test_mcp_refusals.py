@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from searchmark.agents.agent import AgentSpec
-from searchmark.agents.source import parse_source
-from searchmark.errors import SearchmarkError
-from searchmark.registry import create
+from searchmark import AgentSpec, SearchmarkError
+from searchmark.agents.registry import create_agent
+from searchmark.config.agents import parse_source
 from tests.support.replaying import Reply, replaying
 
 KEY = "Zq7vTk9Lm2p4RxWb8Yd"
@@ -18,7 +17,7 @@ def test_a_refusal_over_http_has_its_status_and_its_words(status: int, monkeypat
     monkeypatch.setenv("SHOPX_PW", KEY)
     with replaying(lambda _: Reply({"detail": f"invalid api key {KEY}"}, status)) as server:
         config = {"url": f"{server.url}/mcp", "headers": {"Authorization": "Bearer ${SHOPX_PW}"}}
-        agent = create(AgentSpec("remote", parse_source("mcp"), config))
+        agent = create_agent(AgentSpec("remote", parse_source("mcp"), config))
         with pytest.raises(SearchmarkError) as caught:
             agent.start()
         agent.close()

@@ -11,12 +11,11 @@ from typing import Any
 
 import pytest
 
+from searchmark import Changes, UsageError, load_corpus
 from searchmark.agents.outside.mcp import MOST_RESTARTS, McpAgent
-from searchmark.agents.outside.mcp_connection import ServerFailed
-from searchmark.agents.outside.options import McpConfig
-from searchmark.agents.outside.result_format import ResultFormat
-from searchmark.corpora.corpus import Changes, load_corpus
-from searchmark.errors import UsageError
+from searchmark.agents.outside.mcp_connection import McpServerFailed
+from searchmark.agents.outside.options import McpSettings
+from searchmark.agents.outside.results import ResultFormat
 from tests.agents.outside.mcp_servers import misbehaving_agent, stdio_agent
 
 SHORT = 0.3  # seconds, for a server that will never answer
@@ -52,6 +51,7 @@ def test_one_server_answers_all_queries_and_is_gone_at_the_end() -> None:
     assert not is_running(first)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("query", "sentence"),
     [
@@ -65,7 +65,7 @@ def test_a_server_that_fails_is_an_error_with_its_words_and_is_started_again(que
     with misbehaving(timeout_seconds=SHORT, max_answer_bytes=1_000_000) as agent:
         agent.reset()
         before = server_of(agent)
-        with pytest.raises(ServerFailed) as caught:
+        with pytest.raises(McpServerFailed) as caught:
             agent.retrieve(query, 5)
         assert sentence in str(caught.value)
         agent.reset()
@@ -76,7 +76,7 @@ def test_a_server_that_fails_is_an_error_with_its_words_and_is_started_again(que
 def test_a_server_that_fails_again_and_again_is_left_alone() -> None:
     with misbehaving() as agent:
         for _ in range(MOST_RESTARTS + 1):
-            with pytest.raises(ServerFailed, match="exited with code 7"):
+            with pytest.raises(McpServerFailed, match="exited with code 7"):
                 agent.retrieve("die", 5)
         with pytest.raises(UsageError, match="has failed 6 times in a row, and is not started again"):
             agent.retrieve("alpha", 5)
@@ -103,7 +103,7 @@ def test_a_server_that_cannot_be_used_says_why(mode: str, options: dict[str, Any
 
 
 def test_a_program_that_is_not_there_is_named() -> None:
-    agent = McpAgent(McpConfig(argv=("no-such-server", "--fast")))
+    agent = McpAgent(McpSettings(argv=("no-such-server", "--fast")))
     with pytest.raises(UsageError, match="the program 'no-such-server' cannot be started: it is not on the PATH"):
         agent.reset()
 
@@ -121,7 +121,7 @@ def test_what_a_server_has_started_ends_with_it(tmp_path: Path) -> None:
 def test_the_sdk_says_nothing_on_our_streams(capfd: pytest.CaptureFixture[str]) -> None:
     with misbehaving("babbles") as agent:
         agent.retrieve("babble", 5)
-        with pytest.raises(ServerFailed):
+        with pytest.raises(McpServerFailed):
             agent.retrieve("die", 5)
     assert capfd.readouterr() == ("", "")
     assert not logging.getLogger("mcp").propagate
@@ -154,6 +154,7 @@ def test_a_server_that_reads_its_corpus_once_is_started_again_for_a_change_in_pl
         assert server_of(agent) != before
 
 
+@pytest.mark.slow
 def test_a_tool_that_is_told_the_corpus_stays_with_its_server(folders: tuple[Path, Path]) -> None:
     agent = stdio_agent("stdio", folders[0], tool="in_folder", arguments={"query": "{query}", "folder": "{corpus}"})
     agent.initialize(load_corpus(folders[0]))
@@ -178,4 +179,4 @@ def test_a_config_without_a_server_is_refused() -> None:
 
 def test_a_server_has_a_command_or_an_address() -> None:
     with pytest.raises(UsageError, match="give one of them"):
-        McpConfig(argv=("python",), url="http://127.0.0.1/mcp")
+        McpSettings(argv=("python",), url="http://127.0.0.1/mcp")

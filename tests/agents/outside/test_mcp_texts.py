@@ -7,14 +7,13 @@ from typing import Any
 import pytest
 from mcp_types import CallToolResult, TextContent
 
-from searchmark.agents.outside.mcp_answers import AnswerReader, ToolAnswer
-from searchmark.agents.outside.result_format import ResultFormat
-from searchmark.agents.outside.results import UnreadableAnswer
+from searchmark.agents.outside.mcp import AnswerReader, ToolAnswerParts
+from searchmark.agents.outside.results import ResultFormat, UnreadableAnswer
 
 
 def ids(*texts: str, structured: Any = None, **results: Any) -> list[str]:
     content = [TextContent(type="text", text=text) for text in texts]
-    answer = ToolAnswer.of(CallToolResult(content=content, structured_content=structured))
+    answer = ToolAnswerParts.of(CallToolResult(content=content, structured_content=structured))
     return [hit.id for hit in AnswerReader(ResultFormat(**results)).read(answer).hits]
 
 

@@ -8,12 +8,12 @@ from pathlib import Path
 
 import pytest
 
-from searchmark.agents.agent import AgentSpec
+from searchmark import AgentSpec
 from searchmark.agents.outside.http import HttpAgent
 from searchmark.agents.outside.presets import PRESETS
-from searchmark.files.yaml_files import parse_yaml
-from searchmark.registry import config_of
-from searchmark.services.variables import variables_in
+from searchmark.agents.registry import settings_of_agent
+from searchmark.io.data import parse_yaml
+from searchmark.io.secrets import variables_in
 
 PAGE = Path(__file__).parents[3] / "docs" / "http-presets.md"
 BLOCKS = re.findall(r"```yaml\n(agents:.*?)```", PAGE.read_text(), re.DOTALL)
@@ -28,5 +28,5 @@ def test_every_preset_has_an_example() -> None:
 def test_an_example_makes_an_agent(spec: AgentSpec, monkeypatch: pytest.MonkeyPatch) -> None:
     for name in variables_in(dict(spec.config)):
         monkeypatch.setenv(name, "planted-value")
-    with closing(HttpAgent(config_of(HttpAgent.Config, spec))) as agent:
+    with closing(HttpAgent(settings_of_agent(HttpAgent.Config, spec))) as agent:
         assert agent.describe()["url"].startswith(spec.config["url"])

@@ -9,13 +9,12 @@ from typing import Any
 
 import pytest
 
-from searchmark.agents.agent import AgentSpec, RetrievalResult
+from searchmark import AgentSpec, RetrievalResult, SearchmarkError, UsageError
 from searchmark.agents.outside.http import HttpAgent
 from searchmark.agents.outside.presets import PRESETS
-from searchmark.agents.source import parse_source
-from searchmark.embedders import load_embedder
-from searchmark.errors import SearchmarkError, UsageError
-from searchmark.registry import config_of
+from searchmark.agents.registry import settings_of_agent
+from searchmark.agents.vectors import load_embedder
+from searchmark.config.agents import parse_source
 from tests.support.replaying import Heard, Reply, replaying
 
 SHAPES = sorted((Path(__file__).parent / "shapes").glob("*.json"))
@@ -25,7 +24,7 @@ ES_NOTHING = {"timed_out": False, "_shards": {"failed": 0}, "hits": {"hits": []}
 
 def agent_of(**options: Any) -> HttpAgent:
     spec = AgentSpec("engine", parse_source("http"), {"retries": 0, **options})
-    return HttpAgent(config_of(HttpAgent.Config, spec))
+    return HttpAgent(settings_of_agent(HttpAgent.Config, spec))
 
 
 def asked(answer: Any, query: str = "harbour", k: int = 5, **options: Any) -> tuple[RetrievalResult, list[Heard]]:
@@ -62,6 +61,7 @@ def test_scores_never_contradict_the_order() -> None:
         assert scores == sorted(scores, reverse=True)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("preset", "answer", "words"),
     [

@@ -6,9 +6,8 @@ from typing import Any
 
 import pytest
 
-from searchmark.agents.outside.result_format import ResultFormat
-from searchmark.agents.outside.results import ResultReader, UnreadableAnswer
-from searchmark.errors import UsageError
+from searchmark import UsageError
+from searchmark.agents.outside.results import ResultFormat, ResultReader, UnreadableAnswer
 
 
 def ids(hits: str, data: Any, **fields: Any) -> list[str]:

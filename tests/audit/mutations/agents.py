@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from searchmark import Answer, Case, Document, Hit, Judgment
-from searchmark.audit.subject import Subject
+from searchmark.audit.check import Subject
 from tests.audit.clean import Clean
 from tests.audit.mutations.mutation import Mutation
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from searchmark.audit.subject import Subject
+from searchmark.audit.check import Subject
 from tests.audit.clean import Clean
 from tests.audit.mutations.mutation import Mutation
 

@@ -4,22 +4,19 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from searchmark import Answer, Case, Document, Hit, Judgment
-from searchmark.audit.subject import Subject
-from searchmark.gates.baselines import Baseline
-from searchmark.gates.fixture_baseline import fixture_rules
-from searchmark.gates.reading import rules_of
-from searchmark.options.compare_options import DecisionRule, DecisionTable
-from searchmark.options.gate_options import GateOptions, GateRule, Pin
-from searchmark.records import AgentIdentity, Provenance, Run, SuiteIdentity
-from searchmark.suite_audit import audited
-from searchmark.suites.baseline_metrics import BaselineCase, BaselineMetrics
+from searchmark import Answer, Baseline, Case, Document, GateRule, GateSettings, Hit, Judgment, Pin, Provenance, Run, rules_of
+from searchmark.audit.check import Subject
+from searchmark.config.gates import DecisionRule, DecisionTable
+from searchmark.experiments.audit import build_subject
+from searchmark.formats.suites.fixtures import BaselineCase, BaselineMetrics
+from searchmark.gates.baselines import fixture_rules
+from searchmark.records.provenance import AgentIdentity, SuiteIdentity
 from tests.audit.clean import Clean
 from tests.audit.mutations.mutation import Mutation
 
 
 def with_gates(clean: Clean, **gates: object) -> Clean:
-    return replace(clean, rules=tuple(rules_of(GateOptions(**gates))))  # type: ignore[arg-type]  # as in a config
+    return replace(clean, rules=tuple(rules_of(GateSettings(**gates))))  # type: ignore[arg-type]  # as in a config
 
 
 def out_of_reach(clean: Clean) -> Subject:
@@ -80,7 +77,7 @@ def asked_twice(clean: Clean, *, noisy: bool = True, **gates: object) -> Subject
         for name, answers in (("one", clean.answers["strong"]), ("two", changed))
     ]
     subject = ran.subject()
-    return audited(subject.suite, subject.corpus, runs, clean.measures, rules=ran.rules, baseline=Baseline())
+    return build_subject(subject.suite, subject.corpus, runs, clean.measures, rules=ran.rules, baseline=Baseline())
 
 
 def _turned(answer: Answer) -> Answer:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from searchmark import Case, Document, Judgment, Run
-from searchmark.audit.subject import Subject
-from searchmark.options.compare_options import DecisionRule, DecisionTable
-from searchmark.records import AgentIdentity, Provenance
-from searchmark.suite_audit import audited
+from searchmark import Case, Document, Judgment, Provenance, Run
+from searchmark.audit.check import Subject
+from searchmark.config.gates import DecisionRule, DecisionTable
+from searchmark.experiments.audit import build_subject
+from searchmark.records.provenance import AgentIdentity
 from tests.audit.clean import Clean
 from tests.audit.mutations.mutation import Mutation
 
@@ -88,7 +88,7 @@ def _other_model(clean: Clean) -> Subject:
     subject = ranged.subject()
     known = Provenance(agent=AgentIdentity("strong", description={"embedder": {"model": "all-MiniLM-L6-v2"}}))
     run = Run.from_answers("strong", ranged.answers["strong"], provenance=known)
-    return audited(subject.suite, subject.corpus, [run], ranged.measures)
+    return build_subject(subject.suite, subject.corpus, [run], ranged.measures)
 
 
 MUTATIONS: dict[str, Mutation] = {
@@ -103,7 +103,7 @@ MUTATIONS: dict[str, Mutation] = {
     "near-duplicate-targets": _copied_target,
     "grades-outside-scale": _mistyped_grade,
     "fractional-gains": _half_a_grade,
-    "reading-note": lambda clean: audited(
+    "reading-note": lambda clean: build_subject(
         replace(clean.subject().suite, notes=("ratings of several judges: 2",)), clean.subject().corpus, [], clean.measures
     ),
     "dominant-target": _one_target_for_many,

@@ -6,7 +6,7 @@ import random
 from dataclasses import replace
 
 from searchmark import Answer, Hit
-from searchmark.audit.subject import Subject
+from searchmark.audit.check import Subject
 from tests.audit.clean import DEPTH, Clean
 from tests.audit.mutations.mutation import Mutation
 

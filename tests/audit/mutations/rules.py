@@ -8,16 +8,11 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from searchmark import Finding, Run, Suite
-from searchmark.experiments import evaluate_run
-from searchmark.gates.baselines import NO_BASELINE, Baseline
-from searchmark.gates.fixture_baseline import fixture_rules
-from searchmark.gates.looking import LookBook
-from searchmark.gates.reading import rules_of
+from searchmark import Baseline, Finding, GateRule, GateSettings, LookCounter, Provenance, Run, Suite, evaluate_run, rules_of
+from searchmark.formats.suites.fixtures import BaselineCase, BaselineMetrics
+from searchmark.gates.baselines import NO_BASELINE, fixture_rules
 from searchmark.gates.rules import Rule
-from searchmark.options.gate_options import GateOptions, GateRule
-from searchmark.records import AgentIdentity, Provenance
-from searchmark.suites.baseline_metrics import BaselineCase, BaselineMetrics
+from searchmark.records.provenance import AgentIdentity
 from tests.audit.clean import clean
 
 NOON = datetime(2026, 5, 1, 12, tzinfo=UTC)
@@ -28,13 +23,15 @@ def _run(name: str = "strong", **known: object) -> Run:
     return Run.from_answers(name, clean().answers[name], provenance=Provenance(**known))  # type: ignore[arg-type]  # its fields
 
 
-def _found(run: Run, rules: Sequence[Rule], baseline: Baseline = NO_BASELINE, looks: LookBook | None = None) -> Sequence[Finding]:
+def _found(
+    run: Run, rules: Sequence[Rule], baseline: Baseline = NO_BASELINE, looks: LookCounter | None = None
+) -> Sequence[Finding]:
     suite = Suite.from_cases("clean", clean().cases)
-    return evaluate_run(suite, [run], ["RR"], rules=rules, baseline=baseline, looks=looks or LookBook()).audit
+    return evaluate_run(suite, [run], ["RR"], rules=rules, baseline=baseline, looks=looks or LookCounter()).audit
 
 
 def _rules(**rule: object) -> list[Rule]:
-    return rules_of(GateOptions(rules=(GateRule(**rule),)))  # type: ignore[arg-type]  # as in a config
+    return rules_of(GateSettings(rules=(GateRule(**rule),)))  # type: ignore[arg-type]  # as in a config
 
 
 def quiet() -> Sequence[Finding]:
@@ -68,7 +65,7 @@ def left_behind() -> Sequence[Finding]:
     """Good builds, one after the other, against a weak baseline."""
     rules = _rules(measure="nDCG@10", against="baseline")
     with TemporaryDirectory() as folder:
-        looks = LookBook(Path(folder) / "looks.json")
+        looks = LookCounter(Path(folder) / "looks.json")
         return [_found(_build(number), rules, Baseline(_run("weak")), looks) for number in range(BUILDS)][-1]
 
 

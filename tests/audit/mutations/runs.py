@@ -9,28 +9,40 @@ from functools import cache, partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from searchmark import Answer, Finding, Hit, Run, Suite, build_comparison, build_report, compare, judge, score
-from searchmark.analysis.scores import Scores
-from searchmark.archive.past import with_history
-from searchmark.archive.store import Archive
-from searchmark.corpora.corpus import Corpus, Survey
-from searchmark.corpora.folder_files import FolderFiles, LeftOut
-from searchmark.records import (
-    AgentIdentity,
+from searchmark import (
+    Answer,
     AnswerDetails,
+    Archive,
+    Corpus,
+    Finding,
+    Hit,
+    Provenance,
+    Report,
+    Run,
+    RunLabel,
+    Scores,
+    Suite,
+    audit_suite,
+    build_comparison,
+    build_report,
+    compare,
+    match_hits,
+    score,
+    with_history,
+)
+from searchmark.formats.corpora.corpus import Survey
+from searchmark.formats.corpora.source import FolderListing, SkippedFiles
+from searchmark.records.provenance import (
+    TRUST_KINDS,
+    AgentIdentity,
     CandidateKinds,
     Environment,
     ImportedRun,
-    Provenance,
-    RunLabel,
     RunPart,
     SuiteIdentity,
     TrustEvent,
     VectorStatistics,
 )
-from searchmark.records.provenance import TRUST_KINDS
-from searchmark.reports import Report
-from searchmark.suite_audit import audit_suite
 from tests.audit.clean import MEASURES, Clean, clean
 
 NOON = datetime(2026, 5, 1, 12, tzinfo=UTC)
@@ -53,7 +65,7 @@ class Asked:
     @property
     def scores(self) -> Scores:
         run = Run.from_answers(self.label, self.answers, dropped=self.dropped, provenance=self.provenance)
-        return score(judge(self.suite, run, corpus=self.survey.ids), self.measures)
+        return score(match_hits(self.suite, run, corpus=self.survey.ids), self.measures)
 
     def report(self) -> Report:
         return build_report(self.scores, self.by, corpus=self.survey)
@@ -131,7 +143,7 @@ def _suite_left_out(key: str) -> Callable[[], Report]:
     return replace(one, suite=replace(one.suite, dropped={key: 1})).report
 
 
-def _surveyed(**changes: int | FolderFiles) -> Callable[[], Report]:
+def _surveyed(**changes: int | FolderListing) -> Callable[[], Report]:
     one = asked()
     return replace(one, survey=replace(one.survey, **changes)).report  # type: ignore[arg-type]  # its fields
 
@@ -187,7 +199,7 @@ def _after_other_queries() -> Report:
 
 
 REPORTS: dict[str, Callable[[], Report]] = {
-    **{kind.replace("_", "-"): _trust(kind) for kind in TRUST_KINDS},
+    **{TrustEvent(kind, "it happened").code: _trust(kind) for kind in TRUST_KINDS},
     "cases-not-run": asked().answering(1, status="not_run", hits=()).report,
     "too-many-failures": asked().answering(6, status="error", hits=()).report,
     "not-comparable": lambda: compared(agent(), agent("weak").knowing(corpora={"c": "another"})),
@@ -252,15 +264,15 @@ REPORTS: dict[str, Callable[[], Report]] = {
     "duplicate-documents": _surveyed(duplicates=1),
     "empty-documents": _surveyed(empty=1),
     "skipped-files": _surveyed(skipped=1),
-    "left-out-files": _surveyed(files=FolderFiles(left_out=(LeftOut("ignored", 1, ("build/",)),))),
-    "ignored-files-unknown": _surveyed(files=FolderFiles(problems=("git is not on the PATH",))),
+    "left-out-files": _surveyed(files=FolderListing(left_out=(SkippedFiles("ignored", 1, ("build/",)),))),
+    "ignored-files-unknown": _surveyed(files=FolderListing(problems=("git is not on the PATH",))),
 }
 
 
 def _unchecked(one: Asked) -> Scores:
     """Scores of hits that no corpus is at hand for."""
     run = Run.from_answers(one.label, one.answers, provenance=one.provenance)
-    return score(judge(one.suite, run), one.measures)
+    return score(match_hits(one.suite, run), one.measures)
 
 
 def _made_for_another_suite() -> Sequence[Finding]:

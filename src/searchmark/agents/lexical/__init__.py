@@ -1,1 +1,1 @@
-"""The machinery of lexical agents: words, counts, postings."""
+"""Search by words: tokens, postings, and the agents bm25, fts5 and keyword."""

@@ -1,19 +1,309 @@
-"""What becomes of a token before it is counted: nothing if it is a stop word, otherwise its stem.
+"""From text to terms: tokens of code and prose, stop words and stems, and which analyser suits a corpus.
 
-One analyser serves documents and queries alike. Tokens are cut by `tokens`, which no language changes, so chunks are cached and
-counted by token, and only what is made of the counts depends on the analyser: a distinct token is analysed once.
+Documents and queries go through the same one.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import re
+import unicodedata
+import zlib
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
-from typing import Any, Literal, get_args
+from functools import cache, cached_property
+from heapq import nsmallest
+from itertools import chain, islice
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, Literal, get_args
 
-from searchmark.agents.lexical.stop_words import STOP_WORDS
-from searchmark.agents.lexical.tokens import IDENTIFIERS, WORDS, Tokeniser
-from searchmark.options.strict import strict_record
+from searchmark.config.strict import strict_record
+from searchmark.records.file_kinds import classify
+
+if TYPE_CHECKING:
+    from searchmark.formats.corpora.corpus import Changes, Corpus
+    from searchmark.records.document import Document
+
+
+# Function words by language: articles, pronouns, prepositions, conjunctions, auxiliaries; nothing that could be a topic.
+#
+# They are left out of prose, and tell one language from another. Words are given as tokens: what follows an apostrophe is one
+# of its own. Languages without a list are stemmed and keep all their words, which weigh little anyway where they are frequent.
+
+_WORDS = {
+    "english": (
+        "a about above after again against all also although am among an and any are as at be because been before being below "
+        "between both but by can cannot could d did do does doing don down during each either else etc every few for from "
+        "further had has have having he hence her here hers herself him himself his how however i if in into is it its itself "
+        "just ll may me might more most much must my myself neither no nor not now of off often on once only onto or other "
+        "others otherwise ought our ours ourselves out over own per perhaps quite rather re s same shall she should since so "
+        "some still such t than that the their theirs them themselves then there therefore these they this those though "
+        "through thus to too toward towards under until up upon us ve very via was we were what when where whereas whether "
+        "which while who whom whose why will with within without would yet you your yours yourself yourselves"
+    ),
+    "german": (
+        "aber alle allem allen aller alles als also am an andere anderem anderen anderer anderes auch auf aus bei beim bin bis "
+        "bist da dabei dadurch daher damit dann darauf daraus das dass davon dazu dein deine deinem deinen deiner dem den denn "
+        "der deren des dessen dich die dies diese diesem diesen dieser dieses dir doch dort du durch ein eine einem einen "
+        "einer eines einige einigen einiger er es etwa etwas euch euer eure für gegen gibt hab habe haben hat hatte hatten "
+        "hier hin hinter ich ihm ihn ihnen ihr ihre ihrem ihren ihrer ihres im in indem ins ist ja jede jedem jeden jeder jedes "
+        "jedoch jene jenem jenen jener jenes jetzt kann kein keine keinem keinen keiner können könnte man manche mein meine "
+        "meinem meinen meiner mich mir mit muss müssen nach nicht nichts noch nun nur ob oder ohne sehr sein seine seinem "
+        "seinen seiner seines seit selbst sich sie sind so solche soll sollen sollte sondern sonst sowie über um und uns unser "
+        "unsere unter viel vom von vor während war waren warum was weil welche welchem welchen welcher welches wenn wer werde "
+        "werden wie wieder will wir wird wo wobei wollen wurde wurden während würde würden zu zum zur zwar zwischen"
+    ),
+    "french": (
+        "a ai ainsi alors au aucun aucune aussi autre autres aux avait avaient avant avec avez avoir avons bien c car ce ceci "
+        "cela celle celles celui ces cet cette ceux chaque comme comment contre d dans de depuis des donc dont du elle elles en "
+        "encore entre es est et étaient était étant été être eu fait il ils j je jusqu l la là le les leur leurs lors lorsque "
+        "lui m ma mais même mes moi moins mon n ne ni non nos notre nous on ont ou où par parce pas pendant peu peut peuvent "
+        "plus pour pourquoi qu quand que quel quelle quelles quels qui quoi s sa sans se sera serait ses si soit son sont sous "
+        "sur t ta tandis te tes toi ton tous tout toute toutes très tu un une vers vos votre vous y"
+    ),
+    "spanish": (
+        "a al algo algunas algunos ante antes aquel aquella aquellas aquellos así aún aunque bajo bien cada como cómo con "
+        "contra cual cuál cuales cuando cuándo de del desde donde dónde durante e el él ella ellas ellos en entre era eran es "
+        "esa esas ese eso esos está están estaba estar este esta estas esto estos fue fueron ha habían había hacia han hasta "
+        "hay la las le les lo los más me mi mientras mis muy nada ni no nos nosotros o otra otras otro otros para pero poco por "
+        "porque pues que qué quien quién quienes se sea según ser será si sí sido sin sobre solo sólo son su sus también tan "
+        "tanto te tenía tiene tienen toda todas todo todos tras tu tus un una unas uno unos usted ustedes y ya yo"
+    ),
+    "portuguese": (
+        "a à ainda além alguma algumas algum alguns ao aos apenas após aquela aquelas aquele aqueles aquilo as às até cada com "
+        "como contra da das de dela delas dele deles depois desde dessa desse desta deste do dos durante e é ela elas ele eles "
+        "em entre era eram essa essas esse esses esta está estão estar estas este estes eu foi foram há isso isto já lhe lhes "
+        "lo mais mas me mesmo meu meus minha minhas muito na nas não nem nessa nesse nesta neste no nos nós nossa nosso num "
+        "numa o os ou para pela pelas pelo pelos pode podem por porque porém qual quais quando que quem são se sem sendo ser "
+        "seu seus será sido sob sobre só sua suas também tanto te tem têm tinha toda todas todo todos um uma umas uns você vocês"
+    ),
+    "italian": (
+        "a ad agli ai al alla alle allo anche ancora avere aveva avevano c che chi ci ciò come con contro cosa cui d da dagli "
+        "dai dal dalla dalle dallo degli dei del dell della delle dello di dopo dove due e è ed era erano essere fra fu fino "
+        "gli ha hanno ho i il in io l la le lei li lo loro lui ma me mentre mi mia mio molto ne negli nei nel nell nella nelle "
+        "nello noi non nostra nostro o ogni oppure per perché perchè più poi prima può qual quale quali quando quanto quella "
+        "quelle quelli quello questa queste questi questo qui quindi se sempre senza si sia sono sta stata stato su sua sue "
+        "sugli sui sul sulla sulle suo suoi tra tu tutta tutte tutti tutto un una uno vi voi"
+    ),
+    "dutch": (
+        "aan al alle alleen als andere ben bij daar dan dat de den der des deze die dit doch doen door dus een eens en er ge "
+        "geen had hadden heb hebben heeft hem het hier hij hoe hun iets ik in is ja je kan kon kunnen maar me meer men met mij "
+        "mijn moet moeten na naar niet niets nog nu of om omdat onder ons ook op over reeds te tegen toch toen tot tussen u uit "
+        "uw van veel voor waar waren was wat we wel welke werd werden wie wij wil worden wordt zal ze zei zelf zich zij zijn zo "
+        "zonder zou zouden"
+    ),
+    "swedish": (
+        "all alla allt att av blev bli blir blivit där därför de dem den denna deras dess dessa det detta dig din dina ditt du "
+        "då efter ej eller en er ert ett från för före genom ha hade han hans har hela henne hennes hon honom hur här i icke "
+        "inga ingen inget inom inte jag ju kan kunde man många med mellan men mer mig min mina mitt mot mycket måste när nu och "
+        "också om oss på samma sedan sig sin sina sitt ska skulle som så sådan sådana till under upp ut utan vad var vara varit "
+        "varje vem vid vilka vilken vilket vår våra åt än är över"
+    ),
+    "danish": (
+        "ad af alle alt anden andet andre at blev blive bliver da de dem den denne der deres det dette dig din disse dog du "
+        "efter eller en end er et for fordi fra før gennem ham han hans har havde have hen hende hendes her hos hun hvad hvem "
+        "hver hvilke hvilken hvis hvor hvordan hvorfor i ikke ind jeg jer jo kan kunne man mange med meget mellem men mere mig "
+        "min mine mit mod må når nogen noget nogle nu og også om op os over på samme selv sig sin sine skal skulle som sådan så "
+        "til ud uden under var ved vi vil ville vor være været"
+    ),
+    "norwegian": (
+        "alle andre at av bare begge ble bli blir blitt både da de deg dem den denne der deres det dette di din disse du eller "
+        "en enn er et ett etter flere for fordi fra før gjennom ha hadde han hans har hennes her hos hun hva hvem hver hvilke "
+        "hvilken hvis hvor hvordan hvorfor i ikke ingen inn jeg kan kunne man mange med meg mellom men mer min mot må når noe "
+        "noen nå og også om opp oss over på samme seg selv sin sine sitt skal skulle slik som så til ut uten under var ved vi "
+        "vil ville vår være vært"
+    ),
+    "finnish": (
+        "ei eikä eivät emme en ennen entä että eräs he heidän hän hänen hänet ilman itse ja jo joka joiden joissa jolla jolle "
+        "jonka jos joskus jossa josta jota jotka jotta kaikki kanssa keskellä koska kuin kuinka kuka kun kuten lisäksi me "
+        "meidän mikä mikäli miksi millä minkä minun minä missä mitä molemmat mukaan mutta muun muut muuta myös ne niiden niin "
+        "niitä no noin nuo nyt näiden näin nämä ole olemme olen olevan oli olisi olivat olla olleet ollut on ovat se sekä sen "
+        "siellä siinä siis siitä silloin sillä sinä sitten sitä tai tämä tämän tässä tästä tätä te tuo tämän vaan vaikka vain "
+        "vielä voi vuoksi"
+    ),
+    "russian": (
+        "а без более больше будет будто бы был была были было быть в вам вас во вот все всего всех вы где да даже для до его "
+        "ее её если есть еще ещё же за здесь и из или им их к как какая какой когда который которая которое которые которых ко "
+        "кто ли между меня мне может можно мой мы на над надо нас не него нее ней нет ни них но ну о об однако он она они оно "
+        "от очень по под после потом потому почти при про с сам свою себе себя со так также такой там тем то того тоже той "
+        "только том тот ту ты у уже хотя чего чем через что чтобы эта эти этих это этого этой этом этот эту я"
+    ),
+    "polish": (
+        "a aby albo ale ani bardzo bez bo by być był była było były co czy czyli dla do gdy gdzie go i ich ile im innych iż ja "
+        "jak jako je jednak jego jej jest jeśli jeszcze już każdy kiedy kto która które którego której który których którym lub "
+        "ma mają mi może można my na nad nas nie niej niż o od on ona one oni oraz po pod ponieważ przed przez przy również są "
+        "się ta tak taki także tam te tego tej ten to tu tych tylko tym u w wszystkie wszystko z za zawsze ze że"
+    ),
+    "czech": (
+        "a aby aj ale ani až bez bude budou by byl byla byli bylo být co či další do i jak jako je jeho její jejich jen ještě "
+        "již jsem jsme jsou k kde kdo kdy kdyby když ke která které kterou který kteří mezi mi mít může my na nad ne nebo než "
+        "nejsou není o od on ona oni podle pokud po pod proto protože pro před při s se si své svůj ta tak také tato tedy ten "
+        "tento této tím to toho tohoto tom tomto tu ty tyto u už v však ve více vše z za ze že"
+    ),
+    "hungarian": (
+        "a abban ahhoz ahogy ahol aki akik akkor alatt amely amelyek amelyet ami amikor arra arról át az azok azon azonban azt "
+        "azután be benne csak de e ebben egy egyéb egyes egyik előtt ennek én erre és ez ezek ezen ezért ezt fel ha hanem hogy "
+        "hogyan ide ill így is ki kívül le lehet lenne lesz lett maga már más meg mely melyek mert mi mikor mind minden mint "
+        "mintha mivel most nagyon ne nekem nélkül nem nincs ő ők olyan össze pedig s saját sem se sokkal számára szemben szerint "
+        "szinte te tehát után vagy vagyis való valamint van vannak volna volt voltak"
+    ),
+    "turkish": (
+        "acaba ama ancak artık aslında ayrıca bana bazı belki ben beni benim bile bir biri birkaç birçok biz bize bizi bizim bu "
+        "buna bunda bundan bunlar bunu bunun çok çünkü da daha de değil diye en fakat gibi göre hangi hatta hem henüz hep her "
+        "hiç için ile ise kadar karşı kendi kez ki kim mı mi mu mü nasıl ne neden nerede niçin niye o olan olarak oldu olduğu "
+        "olması olmak olur ona onlar onu onun öyle oysa pek sadece sanki sen siz şey şu tarafından tüm üzere var ve veya ya "
+        "yani yok zaten"
+    ),
+    "romanian": (
+        "a acea aceasta această aceea acest aceste acestea acestei acești acestui acum ai aici al ale am ar are asupra aș așa "
+        "atât au avea ba că când care căreia căror către ce cel cele celor cei cu cum da dacă dar de deci decât deja deși din "
+        "dintre doar după ea ei el ele era este eu face fără fi fie fiecare fiind foarte fost iar îi îl în înainte încă între "
+        "își la le li lor lui mai mult nici nu o ori pe pentru peste prin sa să sale sau se si și spre sub sunt toate toți tot "
+        "un una unde unei unele unor unui"
+    ),
+    "catalan": (
+        "a al als algun alguna algunes alguns amb aquell aquella aquelles aquells aquest aquesta aquestes aquests així això "
+        "cada com d de del dels des després doncs dues el ella elles ells els em en encara ens entre era eren és està estan fins "
+        "foren fou ha haver havia hem hi ho i igual l la les li llavors llur malgrat mentre més meu molt n ni no nosaltres nostre "
+        "o on pel pels per però perquè poc pot quan què qual quals que qui s sa se segons sense ser ses seu seus seva seves si "
+        "sobre sols són també tan tant te tot tota totes tots un una unes uns va van vosaltres"
+    ),
+    "indonesian": (
+        "ada adalah agar akan antara apa apabila atau bagi bahwa baik banyak beberapa belum berbagai bila bisa bukan dalam dan "
+        "dapat dari daripada dengan di dia hal hanya harus hingga ia ini itu jadi jika juga kami kamu karena ke kembali kepada "
+        "ketika kita lain lalu lebih maka masih melalui mereka namun oleh orang pada para paling per pernah pun saat saja sangat "
+        "saya sebagai sebelum sebuah secara sedang sehingga sejak selain selama seluruh semua seorang seperti serta setelah "
+        "setiap suatu sudah supaya tapi telah tentang terhadap tersebut tetapi tidak untuk yaitu yakni yang"
+    ),
+}
+
+STOP_WORDS: Mapping[str, frozenset[str]] = MappingProxyType({name: frozenset(words.split()) for name, words in _WORDS.items()})
+
+
+# Tokens of code and prose, the same ones for what is searched and for what is asked.
+#
+# A word is a run of letters, digits and underscores. It is cut at underscores, where the case changes
+# (``camelCase``, ``HTTPServer``), and between letters and digits (``sha256``); the pieces are lower-cased. A word of
+# several pieces is kept as a whole as well, after them: who writes an identifier means that one. A path is thereby cut at
+# its separators, and a qualified name at its dots. Chinese, Japanese and Korean, which are written without spaces
+# between words or bind much into one, give every two neighbouring characters and no whole.
+#
+# Whatever is not ASCII is brought to one form first (NFKC), so that a letter is the same however it was typed.
+#
+# Where identifiers are not taken apart, a word is one token, lower-cased.
+#
+# Bytes are taken apart by ASCII separators alone, which is the fast half; what is left is taken apart once per distinct
+# word. Change anything here and change the name of the tokeniser with it: cached indexes are distinguished by it.
+
+TOKENISER = f"identifiers-1-unicode-{unicodedata.unidata_version}"
+
+_ASCII_WORD = frozenset(b"_0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ")
+
+_SEPARATED = bytes(code if code in _ASCII_WORD or not chr(code).isascii() else ord(" ") for code in range(256))
+
+_ASCII_PIECE = re.compile(rb"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+")
+
+
+# The same cuts over the shape of a word: A a capital, a any other letter, 0 a digit, C a character without spaces around it.
+_SHAPE_PIECE = re.compile(r"A+(?!a)|A?a+|0+|C+")
+
+_UNSPACED = re.compile("[\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff\U00020000-\U0003ffff]")
+
+_FIRST_MARK = 0x300  # what comes before has no marks, and what is above the first plane is rare enough to be cut
+
+_FIRST_PLANE = 0x10000
+
+
+def raw_words(text: str) -> list[bytes]:
+    """What is between ASCII separators, in order; ``pieces`` takes each of them apart."""
+    return text.encode("utf-8", "surrogatepass").translate(_SEPARATED).split()
+
+
+def identifier_tokens(word: bytes) -> tuple[str, ...]:
+    """The tokens of one raw word, in order."""
+    if word.isascii():
+        if word.islower() and word.isalpha():  # half of all distinct words
+            return (word.decode(),)
+        lowercase = word.decode().lower()
+        return _append_whole_word([lowercase[match.start() : match.end()] for match in _ASCII_PIECE.finditer(word)], lowercase)
+    text = unicodedata.normalize("NFKC", word.decode("utf-8", "surrogatepass"))
+    return tuple(chain.from_iterable(map(_identifier_pieces, _any_word().findall(text))))
+
+
+def word_tokens(word: bytes) -> tuple[str, ...]:
+    """The tokens of one raw word where identifiers stay whole."""
+    text = unicodedata.normalize("NFKC", word.decode("utf-8", "surrogatepass"))
+    return tuple(chain.from_iterable(map(_whole_word_token, _any_word().findall(text))))
+
+
+@dataclass(frozen=True)
+class Tokeniser:
+    """A way to cut words, and the name that it is known by."""
+
+    name: str
+    pieces: Callable[[bytes], tuple[str, ...]]
+
+    def tokens(self, text: str) -> list[str]:
+        """All tokens of a text, in order, with repetitions."""
+        return list(chain.from_iterable(map(self.pieces, raw_words(text))))
+
+
+IDENTIFIER_TOKENISER = Tokeniser(TOKENISER, identifier_tokens)
+
+WORD_TOKENISER = Tokeniser(f"words-1-unicode-{unicodedata.unidata_version}", word_tokens)
+
+
+def tokenize(text: str) -> list[str]:
+    """All tokens of a text with identifiers taken apart, in order, with repetitions."""
+    return IDENTIFIER_TOKENISER.tokens(text)
+
+
+def _append_whole_word(pieces: list[str], word: str) -> tuple[str, ...]:
+    return tuple(pieces) if len(pieces) == 1 else (*pieces, word.strip("_")) if pieces else ()
+
+
+def _whole_word_token(word: str) -> tuple[str, ...]:
+    if _UNSPACED.search(word):
+        return _identifier_pieces(word)
+    token = word.lower().strip("_")
+    return (token,) if token else ()
+
+
+def _identifier_pieces(word: str) -> tuple[str, ...]:
+    if word.islower() and word.isalpha() and not _UNSPACED.search(word):
+        return (word,)
+    shape = "".join(map(_shape, word))
+    spans = [match.span() for match in _SHAPE_PIECE.finditer(shape)]
+    if "C" not in shape:
+        return _append_whole_word([word[start:end].lower() for start, end in spans], word.lower())
+    return tuple(chain.from_iterable(_character_pairs(word[start:end].lower(), shape[start]) for start, end in spans))
+
+
+def _character_pairs(piece: str, shape: str) -> list[str]:
+    if shape != "C" or len(piece) == 1:
+        return [piece]
+    return [piece[at : at + 2] for at in range(len(piece) - 1)]
+
+
+def _shape(character: str) -> str:
+    if _UNSPACED.match(character):
+        return "C"
+    if character == "_":
+        return "_"
+    return "A" if character.isupper() else "0" if character.isnumeric() else "a"
+
+
+@cache
+def _any_word() -> re.Pattern[str]:
+    """Words of any script: Python's ``\\w`` leaves out the vowel signs that many of them are written with."""
+    marks = (chr(code) for code in range(_FIRST_MARK, _FIRST_PLANE) if unicodedata.category(chr(code)).startswith("M"))
+    return re.compile(rf"\w[\w{''.join(marks)}]*")
+
+
+# What becomes of a token before it is counted: nothing if it is a stop word, otherwise its stem.
+#
+# One analyser serves documents and queries alike. Tokens are cut by `tokens`, which no language changes, so chunks are cached
+# and counted by token, and only what is made of the counts depends on the analyser: a distinct token is analysed once.
 
 # The algorithms of PyStemmer 3.1; `porter` is Porter's of 1980, `english` the one that he made of it in 2000.
 Stemmed = Literal[
@@ -22,16 +312,22 @@ Stemmed = Literal[
     "norwegian", "persian", "polish", "porter", "portuguese", "romanian", "russian", "serbian", "sesotho", "spanish", "swedish",
     "tamil", "turkish", "yiddish",
 ]  # fmt: skip
+
 Language = Literal["auto", "none"] | Stemmed
+
 LANGUAGES: tuple[str, ...] = get_args(Stemmed)
-NONE = "none"
+
+NO_STEMMING = "none"
+
+
 # Of a language without a list of its own: an algorithm has that of its language, and who searches code does so in English.
-_LISTS = {"porter": "english", "dutch_porter": "dutch", NONE: "english"}
+_STOP_WORDS_OF_STEMMER = {"porter": "english", "dutch_porter": "dutch", NO_STEMMING: "english"}
+
 FunctionWords = Literal["kept", "left out of queries", "left out"]
 
 
 @strict_record
-class AnalyserOptions:
+class AnalyserSettings:
     """How words are treated.
 
     ``language``: whose stop words and endings are taken off; ``none`` leaves every word as it is, ``auto`` decides by
@@ -46,27 +342,29 @@ class AnalyserOptions:
 
     def analyser(self, language: str) -> Analyser:
         """The analyser for texts of this language."""
-        known = language != NONE
-        return Analyser(language, "left out" if known and self.stop_words else "kept", known and self.stemming, self.identifiers)
+        has_language = language != NO_STEMMING
+        return Analyser(
+            language, "left out" if has_language and self.stop_words else "kept", has_language and self.stemming, self.identifiers
+        )
 
     def analyser_for_code(self) -> Analyser:
         """Documents are left as they are, since ``for``, ``with`` and ``not`` say something there."""
         words: FunctionWords = "left out of queries" if self.stop_words else "kept"
-        return Analyser(NONE, words, stemming=False, identifiers=self.identifiers)
+        return Analyser(NO_STEMMING, words, stemming=False, identifiers=self.identifiers)
 
 
 @dataclass(frozen=True)
 class Analyser:
     """Tokens to terms, for one language; equal ones give equal terms."""
 
-    language: str = NONE
+    language: str = NO_STEMMING
     stop_words: FunctionWords = "kept"
     stemming: bool = False
     identifiers: bool = True
 
     @property
     def tokeniser(self) -> Tokeniser:
-        return IDENTIFIERS if self.identifiers else WORDS
+        return IDENTIFIER_TOKENISER if self.identifiers else WORD_TOKENISER
 
     @property
     def keeps_tokens(self) -> bool:
@@ -95,8 +393,8 @@ class Analyser:
     def query_terms(self, text: str) -> list[str]:
         """The terms that a query asks for; one of stop words alone asks for them, and finds them where documents have kept them."""
         tokens = self.tokeniser.tokens(text)
-        telling = [token for token in tokens if not self.is_stop_word(token)] or tokens
-        return [term for term in map(self.term, telling) if term is not None]
+        words = [token for token in tokens if not self.is_stop_word(token)] or tokens
+        return [term for term in map(self.term, words) if term is not None]
 
     def describe(self) -> dict[str, Any]:
         """Everything that decides what a text becomes."""
@@ -109,7 +407,7 @@ class Analyser:
 
     @cached_property
     def _function_words(self) -> frozenset[str]:
-        return STOP_WORDS.get(_LISTS.get(self.language, self.language), frozenset())
+        return STOP_WORDS.get(_STOP_WORDS_OF_STEMMER.get(self.language, self.language), frozenset())
 
     @cached_property
     def _stem(self) -> Callable[[str], str]:
@@ -123,3 +421,117 @@ def _stemmer_version() -> str:
     import Stemmer  # type: ignore[import-not-found,unused-ignore]  # it has no types
 
     return str(Stemmer.version())
+
+
+# Which analyser is right for a corpus, if the options do not say it: code is searched by its words, prose by their stems.
+#
+# The choice is a function of one state of a corpus. What an agent has seen before never enters, so an index that has followed a
+# history and one that is made from scratch choose alike.
+
+CODE_SHARE = 0.1  # of the files that are code or documentation, from which on a corpus is code
+
+SAMPLE = 64  # documents whose language is looked at
+
+SAMPLED_CHARACTERS = 2000  # of each of them
+
+SAMPLED_HEAD = 500  # records whose ids are looked at, where ids are not known without reading
+
+MIN_LANGUAGE_SHARE = 0.08  # of all words that must be function words of a language; running text has 0.3 to 0.5
+
+MIN_DISTINCT_WORDS = 5  # function words of a language that must occur: a word or two may be anything
+
+MIN_LEAD = 1.25  # over the language that comes second, so that two languages in one corpus are told from one
+
+_MARKUP = (".html", ".htm", ".xhtml")  # says nothing: it may be a page of text or part of a program
+
+
+class AnalyserSelector:
+    """Follows a corpus from state to state and says which analyser each of them gets."""
+
+    def __init__(self, options: AnalyserSettings) -> None:
+        self._options = options
+        self._is_code: dict[str, bool] = {}  # the names that say something
+        self._code = 0  # how many of them are code
+        self._sample: list[str] | None = None  # ids of the documents whose language was looked at
+        self._language = NO_STEMMING
+        self._counts = False
+
+    @property
+    def description(self) -> str:
+        """How the language was found."""
+        if self._options.language != "auto":
+            return "given"
+        if not self._counts:
+            return "not chosen yet"
+        return "the corpus is code" if self._holds_code() else "the corpus is prose"
+
+    def of(self, corpus: Corpus) -> Analyser:
+        """The analyser for a corpus that was not looked at before."""
+        if self._options.language != "auto":
+            return self._options.analyser(self._options.language)
+        self._is_code, self._code, self._sample, self._counts = {}, 0, None, True
+        names = corpus.names
+        head = list(islice(corpus, SAMPLED_HEAD)) if names is None else []
+        self._take((document.id for document in head) if names is None else names)
+        if self._holds_code():
+            return self._options.analyser_for_code()
+        if names is None or not corpus.reads_by_id:
+            self._language = detect_language(head[:SAMPLE] or islice(corpus, SAMPLE))
+        else:
+            self._look_again(corpus, names, ())
+        return self._options.analyser(self._language)
+
+    def after(self, changes: Changes) -> Analyser:
+        """The analyser for the next state of the corpus that was looked at last."""
+        if self._options.language != "auto":
+            return self._options.analyser(self._options.language)
+        names = changes.corpus.names
+        if names is None or not changes.corpus.reads_by_id:
+            return self.of(changes.corpus)
+        self._drop(changes.removed)
+        self._take(changes.written)
+        if self._holds_code():
+            self._sample = None  # what is not looked at meanwhile has to be looked at again
+            return self._options.analyser_for_code()
+        self._look_again(changes.corpus, names, changes.written)
+        return self._options.analyser(self._language)
+
+    def _holds_code(self) -> bool:
+        return self._code > 0 and self._code >= CODE_SHARE * len(self._is_code)
+
+    def _take(self, names: Iterable[str]) -> None:
+        for name in names:
+            kind = _is_code(name)
+            if kind is not None and name not in self._is_code:
+                self._is_code[name] = kind
+                self._code += kind
+
+    def _drop(self, names: Iterable[str]) -> None:
+        for name in names:
+            self._code -= self._is_code.pop(name, False)
+
+    def _look_again(self, corpus: Corpus, names: Iterable[str], written_names: Sequence[str]) -> None:
+        """The documents of the sample are those of the smallest checksums: another document seldom changes which they are."""
+        prose = [name for name, code in self._is_code.items() if not code]
+        sample = nsmallest(SAMPLE, prose or names, key=lambda name: (zlib.crc32(name.encode("utf-8", "surrogatepass")), name))
+        if sample != self._sample or not set(written_names).isdisjoint(sample):
+            self._sample = sample
+            self._language = detect_language(corpus.read(sample))
+
+
+def _is_code(name: str) -> bool | None:
+    """Whether a name is that of a code file or of a text; None if it is neither, as the id of a record is."""
+    base = name.rsplit("/", 1)[-1]  # not the folder: an example below docs/ is code like any other
+    if base.lower().endswith(_MARKUP):
+        return None
+    return {"code": True, "test": True, "doc": False}.get(classify(base))
+
+
+def detect_language(documents: Iterable[Document]) -> str:
+    """The language whose function words the texts are full of; ``none`` if there is no such, or more than one."""
+    texts = (f"{document.title or ''} {document.text[:SAMPLED_CHARACTERS]}" for document in documents)
+    counts = Counter(chain.from_iterable(map(IDENTIFIER_TOKENISER.tokens, texts)))
+    shares = {language: sum(counts[word] for word in words) for language, words in STOP_WORDS.items()}
+    (first, most), (_, second) = sorted(shares.items(), key=lambda entry: (-entry[1], entry[0]))[:2]
+    evident = len(STOP_WORDS[first] & counts.keys()) >= MIN_DISTINCT_WORDS
+    return first if evident and most >= max(MIN_LANGUAGE_SHARE * counts.total(), MIN_LEAD * second) else NO_STEMMING

@@ -1,4 +1,4 @@
-"""Full text search with SQLite's FTS5: what many projects have already, and therefore what others are measured against."""
+"""The agent `fts5`: full text search by SQLite, ranked by its own bm25()."""
 
 from __future__ import annotations
 
@@ -9,32 +9,37 @@ from dataclasses import asdict, field
 from math import inf
 from typing import TYPE_CHECKING, Any, Literal
 
-from searchmark.agents.agent import RetrievalAgent, RetrievalResult
-from searchmark.agents.lexical.analyser import Analyser, AnalyserOptions, Language
-from searchmark.agents.lexical.choice import AnalyserChoice
-from searchmark.agents.passages import Passages, check_lines, describe_lines
-from searchmark.corpora.selection import DocumentSelection
+from searchmark.agents.chunks import Passages, lines_description, refuse_lines_of_selection
+from searchmark.agents.lexical.analyser import Analyser, AnalyserSelector, AnalyserSettings, Language
+from searchmark.agents.protocol import RetrievalAgent, RetrievalResult
+from searchmark.config.strict import Number, strict_record
 from searchmark.errors import UsageError
-from searchmark.files.sqlite import IN_MEMORY, PRIVATE_FILE, full_text_problem, open_database
-from searchmark.files.text_encoding import encodable
-from searchmark.options.strict import strict_record
+from searchmark.formats.corpora.corpus import DocumentSelection
+from searchmark.io.sqlite import IN_MEMORY, PRIVATE_FILE, full_text_problem, open_database
+from searchmark.io.text import replace_surrogates
 
 if TYPE_CHECKING:
     import apsw
 
-    from searchmark.corpora.corpus import Changes, Corpus
-    from searchmark.records import Document
+    from searchmark.formats.corpora.corpus import Changes, Corpus
+    from searchmark.records.document import Document
+
 
 TOKENIZERS = {"unicode61": "unicode61", "porter": "porter unicode61", "trigram": "trigram"}
+
 COLUMNS = ("path", "title", "content")
-MOST_WORDS = 1000  # FTS5 takes time that grows with the square of their number
+
+MAX_QUERY_WORDS = 1000  # FTS5 takes time that grows with the square of their number
+
 LONGEST_WORD = 1000  # characters; nobody looks for more, and trigrams of more take seconds
+
 SHORTEST_SUBSTRING = 3  # trigrams know nothing shorter
+
 LONGEST_QUERY = 100_000
 
 
 @strict_record
-class Fts5Config:
+class Fts5Settings:
     """Options of ``fts5``.
 
     ``tokenizer``: ``unicode61`` splits at whatever is neither letter nor digit, ``porter`` also takes English
@@ -52,16 +57,16 @@ class Fts5Config:
     language: Language = "auto"
     stop_words: bool = True
     operator: Literal["any", "all"] = "any"
-    path_weight: float = 1.0
-    title_weight: float = 1.0
-    content_weight: float = 1.0
+    path_weight: Number = 1.0
+    title_weight: Number = 1.0
+    content_weight: Number = 1.0
     fields: list[str] | None = None
     filter: dict[str, Any] = field(default_factory=dict)
     lines: bool = False
     storage: Literal["memory", "file"] = "memory"
 
     def __post_init__(self) -> None:
-        check_lines(self.lines, DocumentSelection.of(self.fields, self.filter))
+        refuse_lines_of_selection(self.lines, DocumentSelection.of(self.fields, self.filter))
         weights = (self.path_weight, self.title_weight, self.content_weight)
         if not all(0 <= weight < inf for weight in weights) or not any(weights):
             raise ValueError("weights must be finite and not negative, and one of them must not be 0")
@@ -73,11 +78,11 @@ class Fts5Agent(RetrievalAgent):
     Any text is a query: its words are looked for as they are, and nothing in it is taken for FTS5's query language.
     """
 
-    Config = Fts5Config
+    Config = Fts5Settings
 
-    def __init__(self, config: Fts5Config | None = None) -> None:
-        self._config = config or Fts5Config()
-        self._choice = AnalyserChoice(AnalyserOptions(self._config.language, self._config.stop_words, stemming=False))
+    def __init__(self, config: Fts5Settings | None = None) -> None:
+        self._config = config or Fts5Settings()
+        self._choice = AnalyserSelector(AnalyserSettings(self._config.language, self._config.stop_words, stemming=False))
         self._selection = DocumentSelection.of(self._config.fields, self._config.filter)
         self._passages = Passages() if self._config.lines else None
         self._analyser = Analyser()
@@ -145,11 +150,11 @@ class Fts5Agent(RetrievalAgent):
     def describe(self) -> Mapping[str, Any]:
         import apsw
 
-        analysed = {key: self._analyser.describe()[key] for key in ("language", "stop_words")}
-        chosen = {"tokenizer": self._tokenizer, **analysed, "analyser": self._choice.described}
+        analysis = {key: self._analyser.describe()[key] for key in ("language", "stop_words")}
+        choice = {"tokenizer": self._tokenizer, **analysis, "analyser": self._choice.description}
         options = {key: value for key, value in asdict(self._config).items() if key not in ("fields", "filter", "lines")}
-        described = {**options, **self._selection.describe(), **chosen, **describe_lines(self._config.lines)}
-        return {"ranking": "bm25 of SQLite's FTS5", "sqlite": apsw.sqlite_lib_version(), **described}
+        analyser = {**options, **self._selection.describe(), **choice, **lines_description(self._config.lines)}
+        return {"ranking": "bm25 of SQLite's FTS5", "sqlite": apsw.sqlite_lib_version(), **analyser}
 
     @property
     def _tokenizer(self) -> str:
@@ -172,7 +177,7 @@ class Fts5Agent(RetrievalAgent):
         if self._passages is not None:  # the lines in the id of a passage are not to be found, and its title may be that id
             path = path and self._passages.source_of(document.id)
             title = "" if title == path else title
-        return number, _storable(path), _storable(title), _storable(document.text)
+        return number, _storable_text(path), _storable_text(title), _storable_text(document.text)
 
     def _delete(self, database: apsw.Connection, ids: Iterable[str]) -> None:
         numbers = [self._rows.pop(name) for name in ids if name in self._rows]
@@ -186,16 +191,16 @@ def match_expression(query: str, tokenizer: str, operator: str, analyser: Analys
 
     Stop words of an analyser are left out, unless there is nothing else: documents hold them, so they can be found.
     """
-    text = _storable(query[:LONGEST_QUERY]).lower()
+    text = _storable_text(query[:LONGEST_QUERY]).lower()
     trigram = tokenizer == "trigram"
     # A substring may be looked for in one piece where names of files and functions have something between words.
     words = dict.fromkeys(_words(text, "_.-/" if trigram else ""))
-    telling = (
+    meaningful = (
         word
         for word in words
         if any(unicodedata.category(letter)[0] in "LN" or unicodedata.category(letter) == "Co" for letter in word)
     )
-    usable = [word for word in telling if (SHORTEST_SUBSTRING if trigram else 1) <= len(word) <= LONGEST_WORD][:MOST_WORDS]
+    usable = [word for word in meaningful if (SHORTEST_SUBSTRING if trigram else 1) <= len(word) <= LONGEST_WORD][:MAX_QUERY_WORDS]
     if analyser is not None and not trigram:
         usable = [word for word in usable if not analyser.is_stop_word(word)] or usable
     return (" OR " if operator == "any" else " AND ").join(f'"{word}"' for word in usable) or None
@@ -203,16 +208,16 @@ def match_expression(query: str, tokenizer: str, operator: str, analyser: Analys
 
 def _words(text: str, within: str = "") -> Iterator[str]:
     """Runs of letters, digits and whatever else may be part of a word."""
-    for word in "".join(letter if letter in within or _in_a_word(letter) else " " for letter in text).split():
+    for word in "".join(letter if letter in within or _is_word_character(letter) else " " for letter in text).split():
         yield word.strip(within)
 
 
-def _in_a_word(character: str) -> bool:
+def _is_word_character(character: str) -> bool:
     """What unicode61 takes for part of a word, and marks, which it takes off or leaves in."""
     category = unicodedata.category(character)
     return category[0] in "LNM" or category == "Co"
 
 
-def _storable(text: str) -> str:
+def _storable_text(text: str) -> str:
     """SQLite holds UTF-8 and ends a text at NUL: both kinds of stranger become blanks or question marks."""
-    return encodable(text.replace("\0", " "))
+    return replace_surrogates(text.replace("\0", " "))

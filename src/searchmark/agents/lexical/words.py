@@ -1,7 +1,6 @@
-"""Words of queries, titles and values, brought to one form.
+"""Words and phrases of queries, titles and values in one spelling: no case, no accents, English stems.
 
-Case, accents and the possessive are taken off, words are reduced to their English stems, and hyphens separate words. A phrase
-is known by its words run together, so that "t-shirt", "t shirt" and "tshirt" are one; it always begins and ends at a word.
+Labels and the audit compare texts by it.
 """
 
 from __future__ import annotations
@@ -14,44 +13,59 @@ from functools import cache
 from typing import Protocol
 
 LONGEST_PHRASE = 100  # letters; what is longer is a text
+
 _APOSTROPHES = str.maketrans({"\u2019": "'", "\u02bc": "'"})
+
 _POSSESSIVE = re.compile(r"(?<=\w)'s?\b|(?<=s)'")
+
 _WORD = re.compile(r"[^\W_]+")
+
+
 # Words whose stem is another thing: shorts are not short, glasses are not made of glass.
 _NO_PLURALS = frozenset({"shorts", "tights", "slacks", "flats", "pumps", "heels", "slides"})
+
+
 # Plurals whose stem is not that of the singular; not gloves and sleeves, so no rule does.
 _IN_VES = re.compile(r"(?:(\w*(?:scar|shel|wol|thie|kerchie))v(?:es|ing)|(cal|hal|lea|loa|el|hoo|dwar|shea|\w*sel)ves)")
+
 _IN_IVES = re.compile(r"(\w*(?:kni|wi)|li)ves")
+
 _NEGATING = frozenset({"no", "not", "non", "without", "never"})
+
 _FREE = "free"  # leather-free, free of leather, free from leather
+
 _FREE_OF = frozenset({"of", "from"})
-_LISTING = frozenset({"and", "or", "nor"})
+
+_CONJUNCTIONS = frozenset({"and", "or", "nor"})
+
+
 # All that may stand between "not" and what it negates: in "no-show cotton socks" the cotton is not negated.
 _BETWEEN = "a an any the in of for from with made real genuine pure animal added use"
+
 _FARTHEST = 3  # words between
 
 
-def words(text: str) -> list[str]:
+def stemmed_words(text: str) -> list[str]:
     """The words of a text in order, each in its one form."""
-    return [_stem(word) for word in written_words(text)]
+    return [_stem_word(word) for word in written_words(text)]
 
 
 def written_words(text: str) -> list[str]:
     """The words of a text in order, before they are reduced to stems."""
-    return _WORD.findall(folded(text))
+    return _WORD.findall(fold_text(text))
 
 
-def folded(text: str) -> str:
+def fold_text(text: str) -> str:
     """Text without case, accents and possessives."""
     if not text.isascii():
-        decomposed = unicodedata.normalize("NFKD", text.translate(_APOSTROPHES))
-        text = "".join(char for char in decomposed if not unicodedata.combining(char))
+        characters = unicodedata.normalize("NFKD", text.translate(_APOSTROPHES))
+        text = "".join(char for char in characters if not unicodedata.combining(char))
     return _POSSESSIVE.sub("", text.casefold())
 
 
-def phrase(text: str) -> str:
+def phrase_key(text: str) -> str:
     """What a phrase is known by; empty if it has no words."""
-    return "".join(words(text))
+    return "".join(stemmed_words(text))
 
 
 @dataclass(frozen=True)
@@ -77,59 +91,59 @@ class Phrases(Protocol):
     beginnings: set[str]
 
 
-def known_phrases(found: Sequence[str], known: Phrases) -> Iterator[PhraseSpan]:
+def find_phrases(words: Sequence[str], phrases: Phrases) -> Iterator[PhraseSpan]:
     """The known phrases from left to right, each as long as possible, none inside another and none that is negated."""
-    return (span for span in all_phrases(found, known) if span.negated_at is None)
+    return (span for span in find_phrases_and_negated(words, phrases) if span.negated_at is None)
 
 
-def all_phrases(found: Sequence[str], known: Phrases) -> Iterator[PhraseSpan]:
+def find_phrases_and_negated(words: Sequence[str], phrases: Phrases) -> Iterator[PhraseSpan]:
     """The known phrases, and those among them that are negated."""
     start, last = 0, None
-    while start < len(found):
+    while start < len(words):
         # Most words begin no known phrase, and texts are long.
-        span = _longest(found, start, known) if found[start] in known.beginnings else None
+        span = _longest_phrase_at(words, start, phrases) if words[start] in phrases.beginnings else None
         if span is None:
             start += 1
             continue
-        last = replace(span, negated_at=_negated_at(found, span, last))
+        last = replace(span, negated_at=_negation_of(words, span, last))
         yield last
         start = span.end
 
 
-def _longest(found: Sequence[str], start: int, known: Phrases) -> PhraseSpan | None:
+def _longest_phrase_at(words: Sequence[str], start: int, phrases: Phrases) -> PhraseSpan | None:
     longest, key = None, ""
-    for end in range(start + 1, len(found) + 1):
-        key += found[end - 1]
-        if key not in known.beginnings:
+    for end in range(start + 1, len(words) + 1):
+        key += words[end - 1]
+        if key not in phrases.beginnings:
             break
-        if key in known.same:
+        if key in phrases.same:
             longest = PhraseSpan(start, end, key)
     return longest
 
 
-def _negated_at(found: Sequence[str], span: PhraseSpan, last: PhraseSpan | None) -> int | None:
+def _negation_of(words: Sequence[str], span: PhraseSpan, last: PhraseSpan | None) -> int | None:
     """Where a phrase is negated: right behind it, or before it with few words between."""
-    if found[span.end : span.end + 1] == [_FREE] and not _FREE_OF & {*found[span.end + 1 : span.end + 2]}:
+    if words[span.end : span.end + 1] == [_FREE] and not _FREE_OF & {*words[span.end + 1 : span.end + 2]}:
         return span.end
     for row in range(span.start - 1, max(span.start - 2 - _FARTHEST, -1), -1):
-        if found[row] in _NEGATING:
+        if words[row] in _NEGATING:
             return row
-        if found[row] == _FREE:
-            return row if found[row + 1] in _FREE_OF else None
+        if words[row] == _FREE:
+            return row if words[row + 1] in _FREE_OF else None
         if last is not None and row == last.end - 1:
-            return last.negated_at if found[row + 1] in _LISTING else None
-        if found[row] not in _between():
+            return last.negated_at if words[row + 1] in _CONJUNCTIONS else None
+        if words[row] not in _separators():
             return None
     return None
 
 
 @cache
-def _between() -> frozenset[str]:
-    return _LISTING | frozenset(words(_BETWEEN))
+def _separators() -> frozenset[str]:
+    return _CONJUNCTIONS | frozenset(stemmed_words(_BETWEEN))
 
 
 @cache
-def _stem(word: str) -> str:
+def _stem_word(word: str) -> str:
     if word in _NO_PLURALS or word.endswith("glasses"):
         return word
     return _stemmer()(_singular(word)) if word.isalpha() else word
@@ -137,10 +151,10 @@ def _stem(word: str) -> str:
 
 def _singular(word: str) -> str:
     """Scarf for scarves, and knife for knives."""
-    if found := _IN_VES.fullmatch(word):
-        return f"{found[1] or found[2]}f"
-    found = _IN_IVES.fullmatch(word)
-    return word if found is None else f"{found[1]}fe"
+    if match := _IN_VES.fullmatch(word):
+        return f"{match[1] or match[2]}f"
+    match = _IN_IVES.fullmatch(word)
+    return word if match is None else f"{match[1]}fe"
 
 
 @cache

@@ -1,1 +1,1 @@
-"""Searches that are already there: programs, services over HTTP and MCP servers, asked as they are."""
+"""Agents that ask an existing search: a program, an HTTP service, or an MCP server."""

@@ -1,30 +1,77 @@
-"""How outside systems are described: programs, services over HTTP, MCP servers. docs/outside.md has every field with examples."""
+"""Settings of the agents `command`, `http` and `mcp`. A literal secret in them is refused."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import re
+from collections.abc import Iterator, Mapping
 from dataclasses import field
 from typing import Annotated, Any, Literal
 
 from annotated_types import Ge, Gt, Le
 
-from searchmark.agents.outside.literal_secrets import check_no_literal_secret
-from searchmark.agents.outside.result_format import ResultFormat
-from searchmark.agents.outside.templates import names
-from searchmark.embedders import EmbedderChoice
+from searchmark.agents.outside.results import ResultFormat
+from searchmark.agents.outside.templates import has_placeholder
+from searchmark.agents.vectors import EmbedderEntry, plugin_settings
+from searchmark.config.permissions import Address, CommandLine, FilePath, NestedSettings, OptionsMark
+from searchmark.config.strict import STRICT, Whole, strict_record
 from searchmark.errors import UsageError
-from searchmark.options.sensitive import Address, CommandLine, FilePath
-from searchmark.options.strict import strict_record
-from searchmark.options.user_paths import expand_paths
-from searchmark.services.variables import variables_in
+from searchmark.io.paths import expand_paths
+from searchmark.io.plugins import find_plugin, load_code
+from searchmark.io.secrets import looks_secret, secrets_in, variables_in
+
+# Keys do not belong in a config: a request that holds one is refused before it is sent or stored.
+
+_FILLED = re.compile(r"\$\{[A-Za-z_][A-Za-z0-9_]*\}|\{[a-z]+\}")
+
+_VALUE = re.compile(r"(?<!\$)\{[a-z]+\}")
+
+_SCHEME = re.compile(r"(?i)^(bearer|basic|token|apikey|api-key)\s+")
+
+_VARIABLE = re.compile(r"[^A-Za-z0-9]+")
+
+
+def check_no_literal_secret(part: str, value: Any) -> None:
+    """Refuse what is named or looks like a secret unless it is in ``${NAME}``; a value with a placeholder is filled later."""
+    for path, text in _texts_with_paths(value, part):
+        name = path.rpartition(".")[2]
+        if not _FILLED.search(text) and text.strip() and ((name != part and looks_secret(name)) or secrets_in(text)):
+            raise _literal_secret_error(path, name, text)
+        if part == "url" and secrets_in(_VALUE.sub("", text)):
+            raise _literal_secret_error(path, "password", "")
+
+
+def _literal_secret_error(path: str, name: str, text: str) -> UsageError:
+    scheme = _SCHEME.match(text)
+    variable = _VARIABLE.sub("_", name).strip("_").upper() or "KEY"
+    example = f"{scheme[0] if scheme else ''}${{MY_{variable}}}"
+    return UsageError(
+        f"{path} holds a secret, which would be stored with the config; put it into an environment variable and write {example}"
+    )
+
+
+def _texts_with_paths(value: Any, path: str) -> Iterator[tuple[str, str]]:
+    """Every text below a part of a request, with where it is."""
+    if isinstance(value, str):
+        yield path, value
+    elif isinstance(value, Mapping):
+        for key, each in value.items():
+            yield from _texts_with_paths(each, f"{path}.{key}")
+    elif isinstance(value, list | tuple):
+        for each in value:
+            yield from _texts_with_paths(each, path)
+
+
+# How outside systems are described: programs, services over HTTP, MCP servers. docs/outside.md has every field with examples.
 
 LONGEST_TIMEOUT = 86_400
+
 LARGEST_OUTPUT = 64 << 20
-PLACEHOLDERS = ("query", "k", "corpus")
+
+COMMAND_PLACEHOLDERS = ("query", "k", "corpus")
 
 
 @strict_record
-class CommandConfig:
+class CommandSettings:
     """Options of ``command``.
 
     ``argv``: the program and its arguments, with ``{query}``, ``{k}`` and ``{corpus}``; no shell is involved. ``stdin``: what it
@@ -42,11 +89,11 @@ class CommandConfig:
     streams: bool = False
     folder: FilePath | None = None
     results: ResultFormat = ResultFormat()
-    success: tuple[int, ...] = (0,)
-    nothing: tuple[int, ...] = ()
+    success: tuple[Whole, ...] = (0,)
+    nothing: tuple[Whole, ...] = ()
     startup: tuple[CommandLine, ...] = ()
     reads: tuple[FilePath, ...] = ()
-    max_output_bytes: Annotated[int, Gt(0)] = LARGEST_OUTPUT
+    max_output_bytes: Annotated[int, Gt(0), STRICT] = LARGEST_OUTPUT
 
     def __post_init__(self) -> None:
         expand_paths(self, "folder", "reads")
@@ -56,7 +103,7 @@ class CommandConfig:
 
     def _wrong(self) -> str | None:
         """What no program could be started by; which one it is may still be missing, where this is a part of a config."""
-        if any(names(self.argv[:1], each) for each in PLACEHOLDERS):
+        if any(has_placeholder(self.argv[:1], each) for each in COMMAND_PLACEHOLDERS):
             return f"the program is the same for every query, so the first of argv has no placeholder: {self.argv[0]!r}"
         variable = next(variables_in([self.argv, self.startup]), None)
         if variable is not None:
@@ -67,22 +114,32 @@ class CommandConfig:
         return self._wrong_for_staying() if self.stays else self._wrong_for_each()
 
     def _wrong_for_staying(self) -> str | None:
-        if self.stdin is not None or any(names(self.argv, each) for each in ("query", "k")):
+        if self.stdin is not None or any(has_placeholder(self.argv, each) for each in ("query", "k")):
             return "a program that stays reads every query as a line of JSON: argv has no {query} and no {k}, and there is no stdin"
         if self.startup:
             return "startup is for a program that is started for every query, and one that stays is not"
         return None
 
     def _wrong_for_each(self) -> str | None:
-        if self.argv and not (names(self.argv, "query") or names(self.stdin, "query")):
+        if self.argv and not (has_placeholder(self.argv, "query") or has_placeholder(self.stdin, "query")):
             return "the query goes nowhere: write {query} in argv or in stdin"
         if self.streams and self.results.format_or("lines") == "json":
             return "a piece of JSON is read as a whole and cannot stream: use jsonl, lines or regex, or a program that stays"
         return None
 
 
+def _read_preset(choice: Any) -> tuple[NestedSettings, ...]:
+    """Presets are made from the settings below, so that they are reached by name here."""
+    is_ours = not isinstance(choice, str) or choice in load_code("searchmark.agents.outside.presets:PRESETS")
+    plugin = None if is_ours else find_plugin("presets", choice)
+    return () if plugin is None else (plugin_settings(plugin),)
+
+
+PresetName = Annotated[str, OptionsMark(_read_preset)]
+
+
 @strict_record
-class HttpConfig:
+class HttpSettings:
     """Options of ``http``.
 
     ``url``, ``parameters``, ``headers``, ``body`` (JSON) and ``form`` may hold ``{query}``, ``{k}`` and ``{vector}``, and
@@ -97,7 +154,7 @@ class HttpConfig:
     """
 
     url: Address | None = None
-    preset: str | None = None
+    preset: PresetName | None = None
     index: str | None = None
     fields: tuple[str, ...] = ()
     requests: Literal["case", "query"] = "case"
@@ -106,15 +163,15 @@ class HttpConfig:
     headers: Mapping[str, str] = field(default_factory=dict)
     body: Any = None
     form: Mapping[str, Any] = field(default_factory=dict)
-    embedder: EmbedderChoice | None = None
+    embedder: EmbedderEntry | None = None
     results: ResultFormat = ResultFormat()
-    timeout_seconds: Annotated[float, Gt(0), Le(LONGEST_TIMEOUT)] = 30.0
-    retries: Annotated[int, Ge(0), Le(100)] = 3
-    backoff_seconds: Annotated[float, Ge(0), Le(LONGEST_TIMEOUT)] = 0.5
-    requests_per_second: Annotated[float, Ge(1 / LONGEST_TIMEOUT)] | None = None
-    connections: Annotated[int, Ge(1), Le(1000)] = 10
+    timeout_seconds: Annotated[float, Gt(0), Le(LONGEST_TIMEOUT), STRICT] = 30.0
+    retries: Annotated[int, Ge(0), Le(100), STRICT] = 3
+    backoff_seconds: Annotated[float, Ge(0), Le(LONGEST_TIMEOUT), STRICT] = 0.5
+    requests_per_second: Annotated[float, Ge(1 / LONGEST_TIMEOUT), STRICT] | None = None
+    connections: Annotated[int, Ge(1), Le(1000), STRICT] = 10
     follow_redirects: bool = False
-    max_response_bytes: Annotated[int, Gt(0)] = LARGEST_OUTPUT
+    max_response_bytes: Annotated[int, Gt(0), STRICT] = LARGEST_OUTPUT
 
     def __post_init__(self) -> None:
         parts = {"url": self.url, "headers": self.headers, "parameters": self.parameters, "form": self.form, "body": self.body}
@@ -123,7 +180,7 @@ class HttpConfig:
 
 
 @strict_record
-class McpConfig:
+class McpSettings:
     """Options of ``mcp``.
 
     ``argv`` starts a server that speaks over its standard streams; ``url`` is that of one over HTTP, with ``headers`` that may hold
@@ -144,11 +201,11 @@ class McpConfig:
     results: ResultFormat = ResultFormat()
     folder: FilePath | None = None
     reads: tuple[FilePath, ...] = ()
-    timeout_seconds: Annotated[float, Gt(0), Le(LONGEST_TIMEOUT)] = 30.0
-    start_timeout_seconds: Annotated[float, Gt(0), Le(LONGEST_TIMEOUT)] = 60.0
+    timeout_seconds: Annotated[float, Gt(0), Le(LONGEST_TIMEOUT), STRICT] = 30.0
+    start_timeout_seconds: Annotated[float, Gt(0), Le(LONGEST_TIMEOUT), STRICT] = 60.0
     restart_on_change: bool = False
     count_tokens: bool = True
-    max_answer_bytes: Annotated[int, Gt(0)] = LARGEST_OUTPUT
+    max_answer_bytes: Annotated[int, Gt(0), STRICT] = LARGEST_OUTPUT
 
     def __post_init__(self) -> None:
         expand_paths(self, "folder", "reads")

@@ -1,4 +1,4 @@
-"""One program with pipes that never block us: fed, read and listened to at once, and ended with all that it has started."""
+"""A child process with pipes that never block: fed, read and ended together with everything it has started."""
 
 from __future__ import annotations
 
@@ -15,31 +15,34 @@ from pathlib import Path
 from time import perf_counter_ns
 
 from searchmark.errors import UsageError
-from searchmark.services.environment_secrets import environment_with
-from searchmark.services.excerpts import end_of, kept_end
+from searchmark.io.secrets import end_of, environment_with, output_end
 
 PIECE = 1 << 16
-KEPT = 1 << 13  # bytes of what a program complains of; its end tells most
-SHOWN = 300
+
+KEPT_OUTPUT_BYTES = 1 << 13  # bytes of what a program complains of; its end tells most
+
+LONGEST_OUTPUT_EXCERPT = 300
+
 GRACE = 1.0  # seconds that a program has to end by itself, once its input has ended
-_GLANCE = 20  # milliseconds between two looks at a program, where the system cannot tell when it ends
+
+_POLL_MILLISECONDS = 20  # milliseconds between two looks at a program, where the system cannot tell when it ends
 
 
 class CommandFailed(UsageError):
     """A program did not search as it should: names the program and what it said."""
 
 
-def found_program(name: str) -> str:
+def find_program(name: str) -> str:
     """The absolute path of a program: from the PATH, or installed beside this Python; a path counts from the working directory."""
     beside = None if os.sep in name else shutil.which(name, path=sysconfig.get_path("scripts"))
-    found = shutil.which(name) or beside
-    if found is None:
+    path = shutil.which(name) or beside
+    if path is None:
         where = f"there is no such file below {Path.cwd()}" if os.sep in name else "it is not on the PATH"
         raise UsageError(f"the program {name!r} cannot be started: {where}, or it is not executable")
-    return str(Path(found).absolute())
+    return str(Path(path).absolute())
 
 
-def as_bytes(text: str, role: str) -> bytes:
+def encode_argument(text: str, role: str) -> bytes:
     """A text as a program gets it: in UTF-8, and bytes that were none before as they were."""
     try:
         return text.encode("utf-8", "surrogateescape")
@@ -47,7 +50,7 @@ def as_bytes(text: str, role: str) -> bytes:
         raise CommandFailed(f"the {role} holds {text[error.start]!a}, which is half of a character and cannot be sent") from error
 
 
-class Child:
+class ChildProcess:
     """A running program, in a session of its own: it has no terminal to ask at, and whatever it starts ends with it."""
 
     def __init__(
@@ -56,25 +59,27 @@ class Child:
         arguments: Sequence[str],
         folder: str | None,
         *,
-        given: bytes | None = b"",
+        stdin: bytes | None = b"",
         variables: frozenset[str] = frozenset(),
     ) -> None:
-        """``given`` is what it reads, None that more will follow; ``variables`` are secrets of the environment that it gets."""
-        begun = perf_counter_ns()
+        """``stdin`` is what it reads, None that more will follow; ``variables`` are secrets of the environment that it gets."""
+        start = perf_counter_ns()
         self.program = program
-        self._popen = _started(program, arguments, folder, environment_with(variables), reads=given != b"")
-        self.start_ms = (perf_counter_ns() - begun) / 1e6  # until it was executed: an error of that is known by now
+        self._popen = _start_program(program, arguments, folder, environment_with(variables), reads=stdin != b"")
+        self.start_ms = (perf_counter_ns() - start) / 1e6  # until it was executed: an error of that is known by now
         self._complaint = bytearray()
-        self._input = memoryview(given or b"")
-        self._more_input = given is None
+        self._input = memoryview(stdin or b"")
+        self._more_input = stdin is None
         self._exited = False
         self._poll = select.poll()
-        self._out, self._err, self._in = (_unblocked(each) for each in (self._popen.stdout, self._popen.stderr, self._popen.stdin))
+        self._out, self._err, self._in = (
+            _make_nonblocking(each) for each in (self._popen.stdout, self._popen.stderr, self._popen.stdin)
+        )
         self._exit = _exit_descriptor(self._popen.pid)
         self._heard = {each for each in (self._out, self._err, self._exit) if each is not None}
         for descriptor in self._heard:
             self._poll.register(descriptor, select.POLLIN)
-        if given:
+        if stdin:
             self._feed()
 
     @property
@@ -88,13 +93,13 @@ class Child:
     @property
     def complaint(self) -> str:
         """The end of what it wrote to its error stream."""
-        return one_line(bytes(self._complaint))
+        return output_excerpt(bytes(self._complaint))
 
     def ending(self, code: int, output: bytes) -> str:
         """How it ended, and what it said of that: on its error stream or, failing that, at the end of its output."""
         how = f"was ended by {_signal_name(-code)}" if code < 0 else f"ended with exit code {code}"
-        said = self.complaint or one_line(output[-KEPT:])
-        return f"{self.name} {how}" + (f": {said}" if said else ", and said nothing")
+        words = self.complaint or output_excerpt(output[-KEPT_OUTPUT_BYTES:])
+        return f"{self.name} {how}" + (f": {words}" if words else ", and said nothing")
 
     def write(self, data: bytes) -> None:
         """Give it more to read; what does not fit into the pipe follows while its output is read."""
@@ -105,7 +110,7 @@ class Child:
         """The next piece of its output, waited for; nothing at its end."""
         while self._heard or not self._exited:
             if not self._heard:  # it has let go of its output, and is still there
-                self._has_exited()
+                self._reap()
                 break
             ready = self._poll.poll(self._patience)
             if not ready and self._nothing_follows():
@@ -117,12 +122,12 @@ class Child:
 
     @property
     def _patience(self) -> int | None:
-        return 0 if self._exited else _GLANCE if self._exit is None else None
+        return 0 if self._exited else _POLL_MILLISECONDS if self._exit is None else None
 
     def _nothing_follows(self) -> bool:
         """Whether a program that is gone has left nothing more in its pipes, which its children may still hold open."""
         if not self._exited and self._popen.poll() is not None:
-            self._has_exited()
+            self._reap()
             return False
         return self._exited
 
@@ -130,15 +135,15 @@ class Child:
         if descriptor == self._in:
             self._feed()
         elif descriptor == self._exit:
-            self._has_exited()
+            self._reap()
         elif descriptor == self._err:
-            self._complaint += self._taken(descriptor)
-            del self._complaint[:-KEPT]
+            self._complaint += self._read_piece(descriptor)
+            del self._complaint[:-KEPT_OUTPUT_BYTES]
         else:
-            return self._taken(descriptor)
+            return self._read_piece(descriptor)
         return b""
 
-    def _taken(self, descriptor: int) -> bytes:
+    def _read_piece(self, descriptor: int) -> bytes:
         try:
             piece = os.read(descriptor, PIECE)
         except BlockingIOError:
@@ -169,7 +174,7 @@ class Child:
             self._popen.stdin.close()
             self._in = None
 
-    def _has_exited(self) -> None:
+    def _reap(self) -> None:
         """Its group is ended before it is reaped, for as long as no other process can have its number."""
         if self._exit is None:
             self._popen.wait()
@@ -193,7 +198,7 @@ class Child:
     def wait(self) -> int:
         """Its exit code, once its output has ended; negative is the signal that ended it."""
         if not self._exited:
-            self._has_exited()
+            self._reap()
         return self._popen.returncode
 
     def leave(self) -> None:
@@ -207,31 +212,31 @@ class Child:
         """End it and whatever it has started, wherever it is."""
         if not self._exited:
             self.kill()
-            self._has_exited()
+            self._reap()
         for stream in (self._popen.stdin, self._popen.stdout, self._popen.stderr):
             if stream is not None:
                 stream.close()
 
 
 @contextmanager
-def running(
-    program: str, arguments: Sequence[str], folder: str | None, given: bytes = b"", variables: frozenset[str] = frozenset()
-) -> Iterator[Child]:
+def run_program(
+    program: str, arguments: Sequence[str], folder: str | None, stdin: bytes = b"", variables: frozenset[str] = frozenset()
+) -> Iterator[ChildProcess]:
     """A program that reads what it is given and ends with the block, in whichever way that ends."""
-    child = Child(program, arguments, folder, given=given, variables=variables)
+    child = ChildProcess(program, arguments, folder, stdin=stdin, variables=variables)
     try:
         yield child
     finally:
         child.close()
 
 
-def _started(
+def _start_program(
     program: str, arguments: Sequence[str], folder: str | None, environment: Mapping[str, str], *, reads: bool
 ) -> subprocess.Popen[bytes]:
-    given = [_argument(each) for each in arguments]
+    encoded_arguments = [_argument_bytes(each) for each in arguments]
     try:
         return subprocess.Popen(  # noqa: S603  # what the user has named, word by word; no shell
-            [os.fsencode(program), *given],
+            [os.fsencode(program), *encoded_arguments],
             stdin=subprocess.PIPE if reads else subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
@@ -241,18 +246,18 @@ def _started(
             start_new_session=True,
         )
     except OSError as error:
-        raise CommandFailed(_why_not_started(program, folder, given, error)) from error
+        raise CommandFailed(_start_error(program, folder, encoded_arguments, error)) from error
 
 
-def _argument(text: str) -> bytes:
+def _argument_bytes(text: str) -> bytes:
     if "\0" in text:
         raise CommandFailed(
             "the query holds a NUL character, which no argument can: let the program read the query (stdin: '{query}')"
         )
-    return as_bytes(text, "query")
+    return encode_argument(text, "query")
 
 
-def _why_not_started(program: str, folder: str | None, arguments: Sequence[bytes], error: OSError) -> str:
+def _start_error(program: str, folder: str | None, arguments: Sequence[bytes], error: OSError) -> str:
     if error.errno == errno.E2BIG:
         longest = max(map(len, arguments), default=0)
         return f"an argument of {longest} bytes is too long for this system: let the program read the query (stdin: '{{query}}')"
@@ -261,7 +266,7 @@ def _why_not_started(program: str, folder: str | None, arguments: Sequence[bytes
     return f"{program} cannot be started: {error.strerror or error}"
 
 
-def _unblocked(stream: object) -> int | None:
+def _make_nonblocking(stream: object) -> int | None:
     """The descriptor of a pipe, made such that it never blocks; None if there is no pipe."""
     if stream is None:
         return None
@@ -287,6 +292,6 @@ def _signal_name(number: int) -> str:
         return f"signal {number}"
 
 
-def one_line(said: bytes, width: int = SHOWN) -> str:
+def output_excerpt(text: bytes, width: int = LONGEST_OUTPUT_EXCERPT) -> str:
     """The end of a text as a part of a sentence."""
-    return end_of(" ".join(kept_end(said, KEPT).split()), width)
+    return end_of(" ".join(output_end(text, KEPT_OUTPUT_BYTES).split()), width)

@@ -1,7 +1,6 @@
-"""JMESPath whose projections lose nothing.
+"""JMESPath that fails where a projection would silently drop an entry.
 
-``documents[].doc`` leaves out every document without a ``doc``, so a wrong path, or a part of an answer that failed, would read
-as an answer with fewer hits. What a filter leaves out is what it was written for.
+It subclasses a class of jmespath, so it is imported only when a path is followed.
 """
 
 from __future__ import annotations
@@ -14,14 +13,14 @@ from jmespath.visitor import TreeInterpreter
 
 from searchmark.errors import shortened
 
-_SHOWN = 160
+_ENTRY_EXCERPT_LENGTH = 160
 
 
-class EntryLost(Exception):
+class ProjectionDropsEntry(Exception):
     """A projection would leave out an entry: shows it."""
 
 
-class WholeProjections(TreeInterpreter):
+class LosslessProjections(TreeInterpreter):
     """Evaluates a path, and fails where a projection finds nothing in an entry."""
 
     def visit_projection(self, node: Any, value: Any) -> Any:
@@ -36,17 +35,17 @@ class WholeProjections(TreeInterpreter):
         entries, condition = self.visit(node["children"][0], value), node["children"][2]
         if not isinstance(entries, list):
             return None
-        asked = TreeInterpreter()  # what a condition looks for may be missing
-        return self._all(node, [entry for entry in entries if _is_true(asked.visit(condition, entry))])
+        lenient = TreeInterpreter()  # what a condition looks for may be missing
+        return self._all(node, [entry for entry in entries if _is_true(lenient.visit(condition, entry))])
 
     def _all(self, node: Any, entries: Iterable[Any]) -> list[Any]:
-        return [self._picked(node["children"][1], entry) for entry in entries]
+        return [self._pick(node["children"][1], entry) for entry in entries]
 
-    def _picked(self, node: Any, entry: Any) -> Any:
-        found = self.visit(node, entry)
-        if found is None:
-            raise EntryLost(shortened(json.dumps(entry), _SHOWN))
-        return found
+    def _pick(self, node: Any, entry: Any) -> Any:
+        value = self.visit(node, entry)
+        if value is None:
+            raise ProjectionDropsEntry(shortened(json.dumps(entry), _ENTRY_EXCERPT_LENGTH))
+        return value
 
 
 def _is_true(value: Any) -> bool:

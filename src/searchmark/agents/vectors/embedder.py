@@ -1,26 +1,62 @@
-"""What an embedder is: a model that encodes texts, and the treatment that its vectors get, the same for all models."""
+"""What an embedder is: a model plus the treatment its vectors get. The fingerprint says what an index was made of."""
 
 from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterator, Sequence
+from dataclasses import asdict, fields
 from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-from searchmark.embedders.fingerprint import Fingerprint
-from searchmark.errors import UsageError
-from searchmark.options.strict import strict_record
+from searchmark.config.strict import Whole, strict_record
+from searchmark.errors import Incomparable, UsageError
 
 if TYPE_CHECKING:
-    from searchmark.embedders.cache import VectorCache
+    from searchmark.agents.vectors.cache import VectorCache
+
+
+# What an index was made of. Vectors that were made otherwise have no business in it.
+
+
+@strict_record
+class Fingerprint:
+    """The model, the hash of its weights, whether it sees lower case, what happened to vectors, how texts were cut, and which.
+
+    None is what is not known or does not matter here, and agrees with everything.
+    """
+
+    model: str | None = None
+    revision: str | None = None
+    case: Literal["folded", "kept"] | None = None
+    dimension: Whole | None = None
+    normalize: bool | None = None
+    query_prefix: str | None = None
+    document_prefix: str | None = None
+    chunking: str | None = None
+    corpus: str | None = None
+
+    def check(self, other: Fingerprint, place: str) -> None:
+        """Refuse vectors of another fingerprint; the sentence names every part in which they differ."""
+        mine, theirs = asdict(self), asdict(other)
+        differences = [
+            f"{field.name} is {theirs[field.name]!r} and not {mine[field.name]!r}"
+            for field in fields(self)
+            if None not in (mine[field.name], theirs[field.name]) and mine[field.name] != theirs[field.name]
+        ]
+        if differences:
+            raise Incomparable(f"{place} holds vectors with a different fingerprint: {'; '.join(differences)}")
+
+
+# What an embedder is: a model that encodes texts, and the treatment that its vectors get, the same for all models.
 
 Vectors = NDArray[np.float32]
+
 NEARLY_ONE = 1e-3  # how far from one a length may be that a model has brought there in half precision
 
 
-class Model:
+class EmbeddingModel:
     """Encodes texts. ``name`` and ``revision`` together with ``case`` say which one: equal ones give equal vectors."""
 
     name: str
@@ -48,7 +84,7 @@ class Model:
 
 
 @strict_record
-class EmbedderOptions:
+class EmbedderSettings:
     """What every embedder takes.
 
     ``dimension``: keep only that many numbers of each vector. ``normalize``: bring vectors to length one, of documents
@@ -56,23 +92,23 @@ class EmbedderOptions:
     ``cache``: keep vectors of documents on disk; ``cache_megabytes``: how many at most.
     """
 
-    dimension: int | None = None
+    dimension: Whole | None = None
     normalize: bool = True
     query_prefix: str = ""
     document_prefix: str = ""
     cache: bool = True
-    cache_megabytes: int = 4096
+    cache_megabytes: Whole = 4096
 
     def load(self) -> Embedder:
         """An embedder with these options."""
         return Embedder(self.load_model(), self, self._cache())
 
-    def load_model(self) -> Model:
+    def load_model(self) -> EmbeddingModel:
         """The model, loaded."""
         raise NotImplementedError
 
     def _cache(self) -> VectorCache | None:
-        from searchmark.embedders.cache import VectorCache
+        from searchmark.agents.vectors.cache import VectorCache
 
         return VectorCache(max_bytes=self.cache_megabytes << 20) if self.cache else None
 
@@ -80,7 +116,7 @@ class EmbedderOptions:
 class Embedder:
     """Documents and queries to vectors. No text is encoded twice, in this process or, with the cache, in any."""
 
-    def __init__(self, model: Model, options: EmbedderOptions, cache: VectorCache | None = None) -> None:
+    def __init__(self, model: EmbeddingModel, options: EmbedderSettings, cache: VectorCache | None = None) -> None:
         if options.dimension is not None and not 0 < options.dimension <= model.dimension:
             raise UsageError(f"{model.name} gives {model.dimension} numbers; dimension cannot be {options.dimension}")
         self._model = model
@@ -117,13 +153,13 @@ class Embedder:
             batch = distinct[start : start + self._model.batch]
             for text, vector in zip(batch, self._vectors(batch), strict=True):
                 raw[rows_of[text]] = vector
-        return self._treated(raw, documents=True)
+        return self._treat(raw, documents=True)
 
     def embed_query(self, text: str) -> Vectors:
-        """One row. Queries are not cached on disk: whoever measures how long a search takes wants to see this time."""
+        """One row. Queries are not cached on disk: this time belongs to a search, and should be measured."""
         vector = self._model.encode_query(self._options.query_prefix + text)
-        treated: Vectors = self._treated(np.asarray(vector, dtype=np.float32)[np.newaxis])[0]
-        return treated
+        row: Vectors = self._treat(np.asarray(vector, dtype=np.float32)[np.newaxis])[0]
+        return row
 
     def cost(self) -> float:
         """What has been paid so far."""
@@ -141,14 +177,14 @@ class Embedder:
             yield from self._encode(texts)
             return
         keys = [hashlib.sha256(self._key + text.encode("utf-8", "surrogatepass")).digest() for text in texts]
-        known = self._cache.read(keys, self._model.dimension)
-        missing = [place for place, key in enumerate(keys) if key not in known]
+        rows_by_key = self._cache.read(keys, self._model.dimension)
+        missing = [place for place, key in enumerate(keys) if key not in rows_by_key]
         if missing:
-            encoded = self._encode([texts[place] for place in missing])
-            fresh = {keys[place]: row for place, row in zip(missing, encoded, strict=True)}
+            vectors = self._encode([texts[place] for place in missing])
+            fresh = {keys[place]: row for place, row in zip(missing, vectors, strict=True)}
             self._cache.write(fresh)
-            known |= fresh
-        yield from (known[key] for key in keys)
+            rows_by_key |= fresh
+        yield from (rows_by_key[key] for key in keys)
 
     def _encode(self, texts: list[str]) -> Vectors:
         vectors = np.asarray(self._model.encode(texts), dtype=np.float32)
@@ -159,13 +195,13 @@ class Embedder:
             raise UsageError(f"{self.name} gave a vector with a number that is not finite")
         return vectors
 
-    def _treated(self, vectors: Vectors, *, documents: bool = False) -> Vectors:
+    def _treat(self, vectors: Vectors, *, documents: bool = False) -> Vectors:
         short = vectors[:, : self.dimension]
         if not self._options.normalize:
             return np.ascontiguousarray(short)
         lengths = row_lengths(short)
         self.unit_documents += int(np.count_nonzero(np.abs(lengths - 1) < NEARLY_ONE)) if documents else 0
-        return _of_length_one(short, lengths)
+        return _divide_by_length(short, lengths)
 
 
 def row_lengths(vectors: Vectors) -> NDArray[np.float64]:
@@ -174,11 +210,11 @@ def row_lengths(vectors: Vectors) -> NDArray[np.float64]:
     return lengths
 
 
-def normalized(vectors: Vectors) -> Vectors:
+def normalize_rows(vectors: Vectors) -> Vectors:
     """Rows of length one; a row of zeros stays as it is, and so does one that has that length already, bit by bit."""
-    return _of_length_one(vectors, row_lengths(vectors))
+    return _divide_by_length(vectors, row_lengths(vectors))
 
 
-def _of_length_one(vectors: Vectors, lengths: NDArray[np.float64]) -> Vectors:
+def _divide_by_length(vectors: Vectors, lengths: NDArray[np.float64]) -> Vectors:
     scale = np.where((lengths == 0) | (np.abs(lengths - 1) < 1e-6), 1.0, lengths)  # noqa: PLR2004  # what float32 leaves of one
     return np.ascontiguousarray(vectors / scale[:, np.newaxis], dtype=np.float32)

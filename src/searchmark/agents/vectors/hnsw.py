@@ -1,8 +1,4 @@
-"""Approximate search by a graph of neighbours (HNSW, Malkov and Yashunin, 2016), through usearch.
-
-A new graph is made of all vectors at once, one after the other by number, so that it depends on nothing but them: usearch draws
-the height of each from a sequence that starts again whenever it makes room for more, and threads would add them in any order.
-"""
+"""Approximate nearest neighbours by an HNSW graph, through usearch. The same vectors always give the same graph."""
 
 from __future__ import annotations
 
@@ -14,29 +10,47 @@ import numpy as np
 from annotated_types import Ge, Le
 from numpy.typing import NDArray
 
-from searchmark.embedders.embedder import Vectors, normalized
+from searchmark.agents.vectors.embedder import Vectors, normalize_rows
+from searchmark.agents.vectors.index import (
+    Distance,
+    IndexSettings,
+    Neighbours,
+    VectorNumbers,
+    VectorScores,
+    has_no_direction,
+    refuse_nonfinite_query,
+    refuse_nonfinite_vectors,
+    scale_to_unit,
+    settings_for_search,
+)
+from searchmark.config.strict import STRICT, strict_record
 from searchmark.errors import UsageError
-from searchmark.indexes.index import Distance, IndexOptions, Neighbours, Numbers, Scores, check_same_build
-from searchmark.indexes.lengths import check_finite, check_finite_query, is_near_to_nothing, near_unit
-from searchmark.options.strict import strict_record
 
 if TYPE_CHECKING:
     from usearch.index import Index
 
-Scalar = Literal["f32", "f16", "i8"]
+
+ScalarType = Literal["f32", "f16", "i8"]
 
 METRICS = {"cosine": "cos", "ip": "ip", "l2": "l2sq"}  # as usearch calls them
+
 BYTES = {"f32": 4, "f16": 2, "i8": 1}
-MOST_NEIGHBOURS = 512  # of a vector in the graph, which reserves room for all of them
+
+MAX_CONNECTIVITY = 512  # of a vector in the graph, which reserves room for all of them
+
 LARGEST_EF = 100_000
+
 MOST_THREADS = 256
+
 LARGEST_F16 = 65504.0
+
 STEPS = 127  # of i8, from zero to one
+
 UNIT_LENGTH = 0.01  # how far from one a length may be that i8, with steps of 1/127, cannot tell from it
 
 
 @strict_record
-class HnswOptions(IndexOptions):
+class HnswSettings(IndexSettings):
     """Options of ``hnsw``.
 
     ``m``: neighbours of each vector in the graph. ``ef_construction`` and ``ef_search``: how many candidates are kept while the
@@ -46,11 +60,14 @@ class HnswOptions(IndexOptions):
 
     AT_SEARCH: ClassVar[frozenset[str]] = frozenset({"ef_search"})
 
-    m: Annotated[int, Ge(2), Le(MOST_NEIGHBOURS)] = 16
-    ef_construction: Annotated[int, Ge(1), Le(LARGEST_EF)] = 128
-    ef_search: Annotated[int, Ge(1), Le(LARGEST_EF)] = 64
-    scalar: Scalar = "f32"
-    threads: Annotated[int, Ge(1), Le(MOST_THREADS)] = 1
+    m: Annotated[int, Ge(2), Le(MAX_CONNECTIVITY), STRICT] = 16
+    ef_construction: Annotated[int, Ge(1), Le(LARGEST_EF), STRICT] = 128
+    ef_search: Annotated[int, Ge(1), Le(LARGEST_EF), STRICT] = 64
+    scalar: ScalarType = "f32"
+    threads: Annotated[int, Ge(1), Le(MOST_THREADS), STRICT] = 1
+
+    def least_candidates(self, k: int) -> int:
+        return k
 
     def open(self, dimension: int, distance: Distance) -> HnswIndex:
         return HnswIndex(dimension, distance, self)
@@ -61,20 +78,20 @@ class HnswIndex:
 
     exact = False
 
-    def __init__(self, dimension: int, distance: Distance = "cosine", options: HnswOptions | None = None) -> None:
+    def __init__(self, dimension: int, distance: Distance = "cosine", options: HnswSettings | None = None) -> None:
         self.dimension = dimension
         self.distance: Distance = distance
-        self._options = options or HnswOptions()
+        self._options = options or HnswSettings()
         self._graph = self._empty()
         self._waiting: dict[int, Vectors | NDArray[np.int8]] = {}  # for the graph, by number
 
-    def put(self, numbers: Numbers, vectors: Vectors) -> None:
-        check_finite(numbers, vectors)
-        stored = self._storable(vectors)
+    def put(self, numbers: VectorNumbers, vectors: Vectors) -> None:
+        refuse_nonfinite_vectors(numbers, vectors)
+        rows = self._storable(vectors)
         self.drop(numbers)
-        self._waiting.update(zip(numbers.tolist(), stored, strict=True))
+        self._waiting.update(zip(numbers.tolist(), rows, strict=True))
 
-    def drop(self, numbers: Numbers) -> None:
+    def drop(self, numbers: VectorNumbers) -> None:
         for number in numbers.tolist():
             self._waiting.pop(number, None)
         if len(numbers):
@@ -88,18 +105,18 @@ class HnswIndex:
             self._waiting = {}
 
     def search(self, query: Vectors, k: int) -> Neighbours:
-        check_finite_query(query)
+        refuse_nonfinite_query(query)
         self.build()
         k = min(k, len(self._graph))
-        if k < 1 or is_near_to_nothing(query, self.distance):
+        if k < 1 or has_no_direction(query, self.distance):
             return Neighbours(np.empty(0, dtype=np.int64), np.empty(0))
-        found = self._graph.search(self._asked(query), k, threads=1)
-        numbers, scores = found.keys.astype(np.int64), self._scores(found.distances.astype(np.float64))
+        matches = self._graph.search(self._prepare_query(query), k, threads=1)
+        numbers, scores = matches.keys.astype(np.int64), self._scores(matches.distances.astype(np.float64))
         order = np.lexsort((numbers, -scores))
         return Neighbours(numbers[order], scores[order])
 
-    def searching_with(self, options: IndexOptions) -> None:
-        self._options = check_same_build(self._options, options)
+    def searching_with(self, options: IndexSettings) -> None:
+        self._options = settings_for_search(self._options, options)
         self._graph.expansion_search = self._options.ef_search  # type: ignore[misc]  # its setter follows that of another property
 
     def size(self) -> int:
@@ -133,17 +150,17 @@ class HnswIndex:
     def _storable(self, vectors: Vectors) -> Vectors | NDArray[np.int8]:
         """Vectors as they are given to usearch."""
         if self.distance == "cosine":  # very long and very short ones would be out of what f16 can hold
-            vectors = normalized(vectors)
+            vectors = normalize_rows(vectors)
         else:
             self._check_lengths(vectors)
-        return _in_i8(vectors) if self._options.scalar == "i8" else vectors
+        return _quantize_i8(vectors) if self._options.scalar == "i8" else vectors
 
-    def _asked(self, query: Vectors) -> Vectors | NDArray[np.int8]:
+    def _prepare_query(self, query: Vectors) -> Vectors | NDArray[np.int8]:
         """A query as it is given to usearch: unchanged, unless it would not survive that."""
         if self.distance == "cosine":
-            return near_unit(query)
+            return scale_to_unit(query)
         self._check_lengths(query[np.newaxis])
-        return query if self._options.scalar != "i8" or query.any() else _in_i8(query[np.newaxis]).reshape(-1)
+        return query if self._options.scalar != "i8" or query.any() else _quantize_i8(query[np.newaxis]).reshape(-1)
 
     def _check_lengths(self, vectors: Vectors) -> None:
         """Refuse what the scalar cannot hold."""
@@ -160,7 +177,7 @@ class HnswIndex:
                     "normalise the vectors, or set scalar to f16 or distance to cosine"
                 )
 
-    def _scores(self, distances: Scores) -> Scores:
+    def _scores(self, distances: VectorScores) -> VectorScores:
         """From what usearch measures to what is more for what is nearer."""
         unit = STEPS if self._options.scalar == "i8" else 1
         if self.distance == "l2":
@@ -168,6 +185,6 @@ class HnswIndex:
         return 1.0 - distances if self.distance == "cosine" else (1.0 - distances) / unit**2
 
 
-def _in_i8(vectors: Vectors) -> NDArray[np.int8]:
+def _quantize_i8(vectors: Vectors) -> NDArray[np.int8]:
     """As usearch does it, cut towards zero; but it divides zeros by their length, and what comes out is near to anything."""
-    return (normalized(vectors) * STEPS).astype(np.int8)
+    return (normalize_rows(vectors) * STEPS).astype(np.int8)

@@ -1,1 +1,1 @@
-"""One short module per verb."""
+"""One module per verb."""

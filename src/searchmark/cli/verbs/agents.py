@@ -1,28 +1,33 @@
-"""``searchmark agents``."""
+"""The verb `searchmark agents`."""
 
 from __future__ import annotations
 
 import inspect
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import MISSING, Field, fields, is_dataclass
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from searchmark.cli._known_names import agent_names, completed_by
-from searchmark.cli._options import SectionedCommand, option
-from searchmark.cli._output import harmless, show
-from searchmark.config import load_config
+from searchmark.cli.options import SectionedCommand, agent_names, completed_by, option
+from searchmark.cli.output import harmless, show
+from searchmark.config.file import load_config
+from searchmark.config.run import RunSettings
 from searchmark.errors import EXIT_GATE_FAILED, EXIT_OK, UsageError
-from searchmark.options.run_options import RunOptions
-from searchmark.records.shown import counted
+from searchmark.io.plugins import installed_plugins, load_code
+from searchmark.records.sentences import count_of
 
 if TYPE_CHECKING:
-    from searchmark.agents.agent import AgentSpec
-    from searchmark.running.probing import ServerOffer
+    from searchmark.config.agents import AgentSpec
+    from searchmark.running.agent_check import ServerOffer
 
 
 _WHICH = "Which agent"
+
+
+# The numbers of `searchmark.config.strict` as a reader knows them.
+_PLAIN_TYPES = {"Whole": "int", "Number": "float", ", STRICT": ""}
 
 
 @click.command("agents", cls=SectionedCommand, short_help="List the agents, or show one with its options.")
@@ -49,48 +54,47 @@ def command(
         raise UsageError("--no-exec and --offline are for --probe and --check, which start something; give one as well")
     if corpus is not None and not check:
         raise UsageError("--corpus is what --check lets the agent search; give that as well")
-    configured = () if config_path is None else load_config(config_path).agents
+    specs = () if config_path is None else load_config(config_path).agents
     if check:
-        return _checked(name, configured, corpus, RunOptions(no_exec=no_exec, offline=offline))
+        return _check_agent(name, specs, corpus, RunSettings(no_exec=no_exec, offline=offline))
     if probe:
-        lines = _probed(name, configured, RunOptions(no_exec=no_exec, offline=offline))
+        lines = _probe_lines(name, specs, RunSettings(no_exec=no_exec, offline=offline))
     else:
-        lines = _listing() if name is None else _description(name, configured)
+        lines = _listing() if name is None else _description(name, specs)
     show("\n".join(lines) + "\n")
     return EXIT_OK
 
 
-def _checked(name: str | None, configured: Sequence[AgentSpec], corpus: str | None, options: RunOptions) -> int:
+def _check_agent(name: str | None, specs: Sequence[AgentSpec], corpus: str | None, options: RunSettings) -> int:
     """What `searchmark.testing.check_agent` says, as an exit code and in the same words."""
-    from searchmark.registry import spec_of
-    from searchmark.testing.agents import checked_agent
+    from searchmark.agents.registry import spec_of
+    from searchmark.running.agent_check import find_agent_problems
 
     if name is None:
         raise UsageError("--check needs an agent: a name, module:Class, or file.py:Class")
-    spec = spec_of(name, configured, foreign=not options.no_exec, network=options.network)
-    found = checked_agent(spec, corpus, network=options.network)
-    show("".join(f"{harmless(line)}\n" for line in found.sentence.splitlines()))
-    return EXIT_GATE_FAILED if found.problems else EXIT_OK
+    spec = spec_of(name, specs, foreign=not options.no_exec, network=options.network)
+    report = find_agent_problems(spec, corpus, network=options.network)
+    show("".join(f"{harmless(line)}\n" for line in report.sentence.splitlines()))
+    return EXIT_GATE_FAILED if report.problems else EXIT_OK
 
 
-def _probed(name: str | None, configured: Sequence[AgentSpec], options: RunOptions) -> Iterator[str]:
+def _probe_lines(name: str | None, specs: Sequence[AgentSpec], options: RunSettings) -> Iterator[str]:
     """What an outside system offers, in each of its modes. All of it is text of others, and made harmless."""
-    from searchmark.agents.modes import in_modes
-    from searchmark.registry import spec_of
-    from searchmark.running.probing import probe
+    from searchmark.agents.registry import agents_in_modes, spec_of
+    from searchmark.running.agent_check import probe
 
     if name is None:
         raise UsageError('--probe needs an agent: its name in the config, or "mcp:" and the command of a server')
-    spec = spec_of(name, configured, foreign=not options.no_exec, network=options.network)
-    for each in in_modes([spec]):
+    spec = spec_of(name, specs, foreign=not options.no_exec, network=options.network)
+    for each in agents_in_modes([spec]):
         offer = probe(each, options)
         lines = [offer] if isinstance(offer, str) else _tools(offer)
         yield from map(harmless, [f"In the mode {each.name}:", *lines, ""] if spec.modes else lines)
 
 
 def _tools(offer: ServerOffer) -> Iterator[str]:
-    named = " ".join(part for part in (offer.name, offer.version) if part) or "a server without a name"
-    yield f"{named} offers {counted(len(offer.tools), 'tool')}."
+    server = " ".join(part for part in (offer.name, offer.version) if part) or "a server without a name"
+    yield f"{server} offers {count_of(len(offer.tools), 'tool')}."
     for tool in offer.tools:
         yield ""
         yield f"{tool.name}: {tool.description}" if tool.description else tool.name
@@ -100,15 +104,13 @@ def _tools(offer: ServerOffer) -> Iterator[str]:
 
 def _listing() -> Iterator[str]:
     """Built-in agents with what they do; those of plug-ins are named, and not imported for that."""
-    from searchmark.agents.agent import AgentSpec
-    from searchmark.registry import agent_class_of, known_agents
+    from searchmark.config.agents import BUILT_IN
 
-    known = known_agents()
-    width = max(len(each.name) for each in known)
-    for each in known:
-        foreign = each.source.executes
-        summary = f"{each.code}, from {each.origin}" if foreign else _summary(agent_class_of(AgentSpec(each.name, each.source)))
-        yield f"{each.name:<{width}}  {summary}"
+    ours = {name: _summary(load_code(agent.code)) for name, agent in BUILT_IN.items()}
+    theirs = (plugin for plugin in installed_plugins("agents") if plugin.shadowed_by is None)
+    summaries = ours | {plugin.name: f"{plugin.point.value}, from {plugin.package}" for plugin in theirs}
+    width = max(map(len, summaries))
+    yield from (f"{name:<{width}}  {summary}" for name, summary in summaries.items())
     yield ""
     yield "Your own: --agent module:Class or --agent file.py:Class; 'searchmark docs running' shows how to write one."
     yield "A search that is already there: --agent command:ARGV, mcp:ARGV or an http address; see 'searchmark docs outside'."
@@ -118,11 +120,11 @@ def _summary(agent_class: Any) -> str:
     return (inspect.getdoc(agent_class) or "").split("\n", 1)[0]
 
 
-def _description(name: str, configured: Sequence[AgentSpec]) -> Iterator[str]:
+def _description(name: str, specs: Sequence[AgentSpec]) -> Iterator[str]:
     """What an agent says about itself, and every option with its type and default. A plug-in is imported for that."""
-    from searchmark.registry import agent_class_of, spec_of
+    from searchmark.agents.registry import agent_class_of, spec_of
 
-    spec = spec_of(name, configured)
+    spec = spec_of(name, specs)
     agent_class = agent_class_of(spec)
     yield name
     yield ""
@@ -146,4 +148,5 @@ def _option(field: Field[Any]) -> str:
         if field.default_factory is not MISSING
         else "(required)"
     )
-    return f"  {field.name}: {field.type} = {default!r}" if default != "(required)" else f"  {field.name}: {field.type} (required)"
+    kind = re.sub(r"\bWhole\b|\bNumber\b|, STRICT\b", lambda mark: _PLAIN_TYPES[mark[0]], str(field.type))
+    return f"  {field.name}: {kind} = {default!r}" if default != "(required)" else f"  {field.name}: {kind} (required)"

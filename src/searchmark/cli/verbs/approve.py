@@ -1,4 +1,4 @@
-"""``searchmark approve``."""
+"""The verb `searchmark approve`."""
 
 from __future__ import annotations
 
@@ -9,18 +9,23 @@ from typing import TYPE_CHECKING
 
 import click
 
-from searchmark.cli._groups import load_runs
-from searchmark.cli._output import show, tell
+from searchmark.cli.groups import author_named, load_runs
+from searchmark.cli.options import PluginChoice
+from searchmark.cli.output import show, tell
+from searchmark.config.inputs import FieldNames
 from searchmark.errors import UsageError
-from searchmark.options.field_names import FieldNames
+from searchmark.formats import SUITE_FORMATS
 from searchmark.reports.quoting import visible
-from searchmark.suites.detect import FORMATS
 
 if TYPE_CHECKING:
-    from searchmark.approval.records import Approval, ChangedExpectation, Proposal
+    from searchmark.judgments.suite_edits import Approval, ChangedExpectation, Proposal
+
 
 QUESTION = "Approve? [y]es, [n]o, [a]ll that follow, [q]uit asking:"
+
 ANSWERS = {word: word[0] for word in ("yes", "no", "all", "quit", "y", "n", "a", "q")}
+
+
 NOT_A_TERMINAL = (
     "approve asks about every case, and this is not a terminal; use --yes to approve every change, or --dry-run to see them first"
 )
@@ -29,7 +34,12 @@ NOT_A_TERMINAL = (
 @click.command("approve", short_help="Make what a run answered what a suite expects, case by case.")
 @click.argument("suite", metavar="SUITE")
 @click.option("--run", "run_paths", metavar="RUN", multiple=True, required=True, help="Saved run; several are the shards of one.")
-@click.option("--format", "format_name", type=click.Choice(tuple(FORMATS)), help="Format of the suite.  [default: detected]")
+@click.option(
+    "--format",
+    "format_name",
+    type=PluginChoice(tuple(SUITE_FORMATS), "formats"),
+    help="Format of the suite.  [default: detected]",
+)
 @click.option(
     "--map", "mapping", metavar="FIELD=NAME", multiple=True, help="Name of a field in saved runs: run.id=docid; repeatable."
 )
@@ -61,23 +71,20 @@ def command(
     asks = not (yes or dry_run)
     if asks and not (sys.stdin and sys.stdin.isatty()):
         raise UsageError(NOT_A_TERMINAL)
-    named = FieldNames.parse(mapping)
-    if named.suite or named.corpus:
+    field_names = FieldNames.parse(mapping)
+    if field_names.suite or field_names.corpus:
         raise UsageError("--map names fields of saved runs here, like run.id=docid; a suite that is changed has names of its own")
-    from searchmark.approval.approving import approve
-    from searchmark.approval.author import author_of
-    from searchmark.runs.join import joined
+    from searchmark.judgments.approve import approve
+    from searchmark.records.merge import join_runs
 
-    run = joined(load_runs(run_paths, mapping=mapping))
-    by = author_of(Path(suite)) if author is None else author.strip()
-    if not by:
-        raise UsageError("--author is empty; name who approves")
+    run = join_runs(load_runs(run_paths, mapping=mapping))
+    by = author_named(author, Path(suite), "approves")
     questions = _Questions(asks)
     why = (reason or "").strip() or None
-    decided = approve(suite, run, questions, author=by, reason=why, only=cases, format=format_name, write=not dry_run)
-    show("\n".join([*questions.unasked, *_summary(decided)]) + "\n")
-    if decided.written:
-        from searchmark.approval.records import WARNING
+    approval = approve(suite, run, questions, author=by, reason=why, only=cases, format=format_name, write=not dry_run)
+    show("\n".join([*questions.unasked, *_summary(approval)]) + "\n")
+    if approval.written:
+        from searchmark.judgments.suite_edits import WARNING
 
         tell(WARNING)
 
@@ -91,9 +98,9 @@ class _Questions:
 
     def __call__(self, change: ChangedExpectation) -> bool:
         if self._rest is not None:
-            self.unasked += _shown(change) if self._rest else ()
+            self.unasked += _change_lines(change) if self._rest else ()
             return self._rest
-        show("\n".join(_shown(change)) + "\n")
+        show("\n".join(_change_lines(change)) + "\n")
         answer = _answer()
         if answer in ("a", "q"):
             self._rest = answer == "a"
@@ -102,60 +109,60 @@ class _Questions:
 
 def _answer() -> str:
     while True:
-        said = click.prompt(QUESTION, prompt_suffix=" ", default="", show_default=False, err=True).strip().lower()
-        if said in ANSWERS:
-            return ANSWERS[said]
+        reply = click.prompt(QUESTION, prompt_suffix=" ", default="", show_default=False, err=True).strip().lower()
+        if reply in ANSWERS:
+            return ANSWERS[reply]
 
 
-def _shown(change: ChangedExpectation) -> Iterator[str]:
+def _change_lines(change: ChangedExpectation) -> Iterator[str]:
     yield f"case {visible(change.case)}: {visible(change.query or '(its query is not known)')}"
-    yield f"  expected now: {_listed(change.before)}"
-    yield f"  what came:    {_listed(change.after)}"
+    yield f"  expected now: {_target_lines(change.before)}"
+    yield f"  what came:    {_target_lines(change.after)}"
     for name in ("new", "gone", "moved"):
         if targets := getattr(change, name):
-            yield f"  {name + ':':13} {_listed(targets)}"
+            yield f"  {name + ':':13} {_target_lines(targets)}"
 
 
-def _listed(targets: Iterable[str]) -> str:
+def _target_lines(targets: Iterable[str]) -> str:
     return visible(", ".join(targets))
 
 
-def _summary(decided: Approval) -> Iterator[str]:
-    proposal, path = decided.proposal, visible(str(decided.path))
+def _summary(approval: Approval) -> Iterator[str]:
+    proposal, path = approval.proposal, visible(str(approval.path))
     if not proposal.changed:
         yield f"nothing to approve in {path}"
     else:
-        done = "would be approved" if decided.approved and not decided.written else "approved"
-        yield f"{done}: {len(decided.approved)} of {_counted(len(proposal.changed), 'changed expectation')}"
-    yield from _left(proposal)
-    if decided.circular:
-        yield visible(decided.circular_sentence)
-    yield from (f"comments of {visible(told)}" for told in decided.comments)
-    if decided.record is not None and not decided.recorded:
+        status = "would be approved" if approval.approved and not approval.written else "approved"
+        yield f"{status}: {len(approval.approved)} of {_count_text(len(proposal.changed), 'changed expectation')}"
+    yield from _skipped_lines(proposal)
+    if approval.circular:
+        yield visible(approval.circular_sentence)
+    yield from (f"comments of {visible(comment)}" for comment in approval.comments)
+    if approval.record is not None and not approval.recorded:
         yield f"{path} is a list of cases and keeps nothing else; put this into the commit message:"
-        yield f"  {visible(decided.record.as_sentence())}"
-    if decided.written:
+        yield f"  {visible(approval.record.as_sentence())}"
+    if approval.written:
         yield f"written: {path}"
     else:
-        yield from _difference(decided)
+        yield from _difference(approval)
         yield "nothing is written"
 
 
-def _left(proposal: Proposal) -> Iterator[str]:
+def _skipped_lines(proposal: Proposal) -> Iterator[str]:
     if proposal.unchanged:
-        yield f"unchanged: {_counted(proposal.unchanged, 'case')}"
+        yield f"unchanged: {_count_text(proposal.unchanged, 'case')}"
     for reason, count in proposal.reasons.items():
-        yield f"left alone: {_counted(count, 'case')} ({reason})"
+        yield f"left alone: {_count_text(count, 'case')} ({reason})"
 
 
-def _difference(decided: Approval) -> Iterator[str]:
+def _difference(approval: Approval) -> Iterator[str]:
     """The lines that would change, as diff shows them."""
     from difflib import unified_diff
 
-    name = str(decided.path)
-    lines = (decided.before.splitlines(), decided.after.splitlines())
+    name = str(approval.path)
+    lines = (approval.before.splitlines(), approval.after.splitlines())
     yield from (visible(line) for line in unified_diff(*lines, name, name, lineterm="", n=1))
 
 
-def _counted(count: int, what: str) -> str:
+def _count_text(count: int, what: str) -> str:
     return f"{count} {what}{'' if count == 1 else 's'}"

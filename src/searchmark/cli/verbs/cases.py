@@ -1,51 +1,60 @@
-"""``searchmark cases``."""
+"""The verb `searchmark cases`."""
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-import click
 from annotated_types import Ge
 
-from searchmark.cli._colour import in_colour
-from searchmark.cli._corpus import chosen, corpus_options, survey_of, with_corpus_of
-from searchmark.cli._groups import SavedRuns, SuiteChoice, config_option, measures_wanted, told_by
-from searchmark.cli._live import case_filter, wanted_cases
-from searchmark.cli._options import OUTPUT, WHAT_TO_SEARCH, Given, option, option_group
-from searchmark.cli._output import STDOUT, remark, show, tell, width_of_terminal
-from searchmark.cli._variadic import VariadicBesideCase
-from searchmark.config import Config
+from searchmark.cli.groups import (
+    CHOSEN_FILES,
+    SUITE_FORMAT,
+    ConfigFile,
+    SavedRuns,
+    SuiteFileSettings,
+    SuiteInUse,
+    measures_wanted,
+)
+from searchmark.cli.live import CASE_FILTER
+from searchmark.cli.options import OUTPUT, WHAT_TO_SEARCH, Flag, GivenSettings, OptionGroup, Positional, VariadicBesideCase, verb
+from searchmark.cli.output import STDOUT, remark, show, tell, width_of_terminal
+from searchmark.cli.terminal import in_colour
+from searchmark.config.builtin import builtin_suite_at, refuse_builtin_target
+from searchmark.config.inputs import GRADES_HELP, CorpusInputSettings, FileSettings
+from searchmark.config.option import Option
+from searchmark.config.run import CaseSelection
+from searchmark.config.sections import Config
 from searchmark.errors import UsageError
+from searchmark.git.builtin import repository_of
 from searchmark.measures.grammar import measures_named
-from searchmark.options.corpus_choice import CorpusChoice, FileChoice
-from searchmark.options.experiment_options import CaseSelection
-from searchmark.options.grade_words import GRADES_HELP
-from searchmark.options.option import Option
-from searchmark.suites.builtin import builtin_suite, refuse_change
-from searchmark.suites.detect import FORMATS as SUITE_FORMATS
 
 if TYPE_CHECKING:
-    from searchmark.analysis.scores import Scores
-    from searchmark.corpora.corpus import Survey
-    from searchmark.mining.case_diff import CaseDiff
-    from searchmark.mining.decisions import CaseDecision, Verdict
-    from searchmark.records import Suite
+    from searchmark.formats.corpora.corpus import Survey
+    from searchmark.git.mining.decisions import CaseDecision, Verdict
+    from searchmark.git.sources import CaseDiff
+    from searchmark.records.suite import Suite
+    from searchmark.scoring.scores import Scores
+
 
 WHAT_TO_SHOW, WHAT_TO_DECIDE = "What to show", "What to decide"
+
 SHOWN = 50
+
 HITS = 20
-SAID = {"reject": "rejected", "query": "asks the new query", "keep": "kept, and nothing is decided about it any more"}
+
+OUTCOMES = {"reject": "rejected", "query": "asks the new query", "keep": "kept, and nothing is decided about it any more"}
 
 
 @dataclass(frozen=True)
 class CasesRead:
     """How the suite is read."""
 
-    format: Annotated[str | None, Option("Format of the suite.", default="detected", choices=tuple(SUITE_FORMATS))] = None
+    format: Annotated[str | None, SUITE_FORMAT] = None
     topics: Annotated[str | None, Option("Query texts for TREC qrels or labels.", metavar="FILE")] = None
     grades: Annotated[str | None, Option(GRADES_HELP, metavar="WORD=NUMBER,...")] = None
 
@@ -74,7 +83,7 @@ class CaseHistory:
 
 
 @dataclass(frozen=True)
-class Decided:
+class DecisionSettings:
     """A decision to record; it applies with the next generate."""
 
     reject: Annotated[str | None, Option("Reject a case of a gold set.", metavar="CASE")] = None
@@ -82,43 +91,46 @@ class Decided:
     because: Annotated[str | None, Option("Why, for people.", metavar="TEXT")] = None
 
 
-@click.command("cases", cls=VariadicBesideCase, short_help="List the cases of a suite, show one, or decide about one.")
-@click.argument("suite_path", metavar="SUITE")
-@click.argument("case", metavar="[CASE]", required=False)
-@option_group(CasesRead, "read_as", WHAT_TO_SHOW)
-@option_group(SavedRuns, "saved", WHAT_TO_SHOW)
-@option_group(CasesShown, "shown", WHAT_TO_SHOW)
-@option_group(CaseHistory, "history", WHAT_TO_SHOW)
-@option_group(Decided, "decided", WHAT_TO_DECIDE)
-@option(WHAT_TO_DECIDE, "--query", "edited", nargs=2, metavar="CASE TEXT", help="Ask this text in the case of a gold set.")
-@option_group(CorpusChoice, "searched", WHAT_TO_SEARCH)
-@corpus_options
-@config_option(WHAT_TO_SEARCH, "the corpus and the measures")
-@case_filter
-@option(
-    OUTPUT,
-    "-o",
-    "--output",
-    "outputs",
-    metavar="PATH",
-    multiple=True,
-    help="File (.json, .txt), or - for JSON on stdout; repeatable.",
-)
-def command(
-    suite_path: str,
-    case: str | None,
-    read_as: CasesRead,
-    saved: SavedRuns,
-    shown: CasesShown,
-    history: CaseHistory,
-    decided: Decided,
-    edited: tuple[str, str] | None,
-    searched: CorpusChoice,
-    chosen_files: Given[FileChoice],
-    config: Config,
-    cases: CaseSelection,
-    outputs: tuple[str, ...],
-) -> None:
+@dataclass(frozen=True)
+class CasesCommand:
+    """The arguments and options of ``cases``."""
+
+    suite_path: Annotated[str, Positional("SUITE")]
+    case: Annotated[str | None, Positional("[CASE]", required=False)]
+    read_as: Annotated[CasesRead, OptionGroup(WHAT_TO_SHOW)]
+    saved: Annotated[SavedRuns, OptionGroup(WHAT_TO_SHOW)]
+    shown: Annotated[CasesShown, OptionGroup(WHAT_TO_SHOW)]
+    history: Annotated[CaseHistory, OptionGroup(WHAT_TO_SHOW)]
+    decided: Annotated[DecisionSettings, OptionGroup(WHAT_TO_DECIDE)]
+    edited: Annotated[
+        tuple[str, str] | None,
+        Flag(WHAT_TO_DECIDE, "--query", nargs=2, metavar="CASE TEXT", help="Ask this text in the case of a gold set."),
+    ]
+    searched: Annotated[CorpusInputSettings, OptionGroup(WHAT_TO_SEARCH)]
+    chosen_files: Annotated[GivenSettings[FileSettings], CHOSEN_FILES]
+    config: Annotated[Config, ConfigFile(WHAT_TO_SEARCH, "the corpus and the measures")]
+    cases: Annotated[CaseSelection, CASE_FILTER]
+    outputs: Annotated[
+        tuple[str, ...],
+        Flag(
+            OUTPUT, "-o", "--output", metavar="PATH", multiple=True, help="File (.json, .txt), or - for JSON on stdout; repeatable."
+        ),
+    ]
+
+    def refuse_contradictions(self) -> None:
+        for output in self.outputs:
+            if output != STDOUT and Path(output).suffix.lower() not in (".json", ".txt"):
+                raise UsageError(f"{output}: the extension must be one of .json, .txt")
+        if self.history.repos and not self.history.diff:
+            raise UsageError("--repo says where --diff reads; add --diff, or leave it out")
+        if self.history.diff and self.case is None:
+            raise UsageError("--diff is of one case; name the case behind the suite")
+        if self.case is not None and (self.cases != CaseSelection() or self.shown.sort):
+            raise UsageError("-k, --category and --sort are for the list of cases; leave them out, or leave out CASE")
+
+
+@verb("cases", CasesCommand, cls=VariadicBesideCase, short_help="List the cases of a suite, show one, or decide about one.")
+def command(settings: CasesCommand) -> None:
     """List the cases of a suite, show one with its judgments and what runs returned for it, or decide about one.
 
     CASE is the id of a case, or its whole query. With runs, the list has their values, and --sort shows where a run is worst. A
@@ -133,110 +145,97 @@ def command(
     searchmark cases gold_set.json --query api@1a2b3c4d5e6f "rows are lost when a file is empty"
     searchmark cases suite.yaml login-3 --corpus docs/ --run bm25.jsonl semantic.jsonl -m nDCG@10
     """
-    from searchmark.mining.decisions import decisions_beside, read_decisions
-    from searchmark.reports.case_layout import list_json, list_text, view_json, view_text
-    from searchmark.reports.case_view import list_cases, view_case
-    from searchmark.reports.text import WIDTH
+    from searchmark.experiments.inputs import select_cases, survey_of
+    from searchmark.git.mining.decisions import decisions_path, read_decisions
+    from searchmark.judgments.cases import list_cases, view_case
+    from searchmark.reports.case_text import list_json, list_text, view_json, view_text
 
-    _check_outputs(outputs)
-    if history.repos and not history.diff:
-        raise UsageError("--repo says where --diff reads; add --diff, or leave it out")
-    if history.diff and case is None:
-        raise UsageError("--diff is of one case; name the case behind the suite")
-    if case is not None and (cases != CaseSelection() or shown.sort):
-        raise UsageError("-k, --category and --sort are for the list of cases; leave them out, or leave out CASE")
-    source = SuiteChoice(suite_path, read_as.format, read_as.topics, read_as.grades)
-    config = source.applied(config)
-    suite, setup = source.load(searched.mapping)
-    decisions_file = Path(history.decisions or decisions_beside(suite_path))
-    if edited or decided != Decided():
-        refuse_change(suite_path)
-        return _decide(suite, decided, edited, decisions_file)
-    decisions = read_decisions(decisions_file, missing_ok=history.decisions is None)
-    searched = chosen(with_corpus_of(setup, config, searched), chosen_files, config, told_by(source, saved, ()))
-    survey = survey_of(suite, searched)
-    kept = wanted_cases(suite, cases)
-    scores = _scores(suite, saved, shown, searched, survey, config)
-    width, colour = width_of_terminal(WIDTH), in_colour(sys.stdout)
-    if case is None:
-        found = list_cases(suite, kept, scores, limit=shown.limit or None, sort=shown.sort, decisions=decisions)
-        _deliver(outputs, list_json(found), list_text(found), list_text(found, colour=colour, width=width))
+    settings.refuse_contradictions()
+    source = SuiteFileSettings(settings.suite_path, settings.read_as.format, settings.read_as.topics, settings.read_as.grades)
+    in_use = SuiteInUse.read(source, source.applied(settings.config), settings.saved, settings.searched.mapping)
+    suite, shown = in_use.suite, settings.shown
+    decisions_file = Path(settings.history.decisions or decisions_path(settings.suite_path))
+    if settings.edited or settings.decided != DecisionSettings():
+        refuse_builtin_target(settings.suite_path)
+        _decide(suite, settings.decided, settings.edited, decisions_file)
+        return
+    decisions = read_decisions(decisions_file, missing_ok=settings.history.decisions is None)
+    survey = survey_of(suite, in_use.corpus(settings.searched, settings.chosen_files))
+    cases = select_cases(suite, settings.cases)
+    scores = _scores(in_use, settings.saved, shown, settings.searched.mapping, survey)
+    if settings.case is None:
+        case_list = list_cases(suite, cases, scores, limit=shown.limit or None, sort=shown.sort, decisions=decisions)
+        _deliver(settings.outputs, list_json(case_list), partial(list_text, case_list))
     else:
-        diff = _diff(suite, case, history, source)
-        view = view_case(suite, case, scores, survey, limit=shown.hits or None, decisions=decisions, diff=diff)
-        _deliver(outputs, view_json(view), view_text(view), view_text(view, colour=colour, width=width))
-    return None
+        diff = _diff(suite, settings.case, settings.history, source)
+        view = view_case(suite, settings.case, scores, survey, limit=shown.hits or None, decisions=decisions, diff=diff)
+        _deliver(settings.outputs, view_json(view), partial(view_text, view))
 
 
-def _diff(suite: Suite, case: str, history: CaseHistory, source: SuiteChoice) -> CaseDiff | None:
+def _diff(suite: Suite, case: str, history: CaseHistory, source: SuiteFileSettings) -> CaseDiff | None:
     if not history.diff:
         return None
-    builtin = builtin_suite(source.path)
-    located = None if builtin is None or history.repos else builtin.repository()
-    repositories = history.repos if located is None else (located,)
-    from searchmark.mining.case_diff import diff_of_case
-    from searchmark.reports.case_view import row_of
+    builtin = builtin_suite_at(source.path)
+    repository = None if builtin is None or history.repos else repository_of(builtin.name)
+    repositories = history.repos if repository is None else (repository,)
+    from searchmark.git.sources import diff_of_case
+    from searchmark.judgments.cases import row_of
 
     return diff_of_case(suite, suite.cases[row_of(suite, case)], repositories, source.file.parent)
 
 
-def _decide(suite: Suite, decided: Decided, edited: tuple[str, str] | None, file: Path) -> None:
+def _decide(suite: Suite, decision: DecisionSettings, edit: tuple[str, str] | None, file: Path) -> None:
     """Record the one decision that was asked for."""
-    from searchmark.mining.decisions import decision_about, read_decisions
-    from searchmark.reports.case_view import row_of
+    from searchmark.git.mining.decisions import decision_about, read_decisions
+    from searchmark.judgments.cases import row_of
 
-    named = [name for name in (decided.reject, decided.keep, edited[0] if edited else None) if name is not None]
-    if len(named) != 1:
+    case_ids = [name for name in (decision.reject, decision.keep, edit[0] if edit else None) if name is not None]
+    if len(case_ids) != 1:
         raise UsageError("name one case to decide about, with --reject, --query or --keep")
-    if decided.keep is not None and decided.keep not in suite.table.index:
-        taken_back = read_decisions(file, missing_ok=True).named(decided.keep)
+    if decision.keep is not None and decision.keep not in suite.table.index:
+        taken_back = read_decisions(file, missing_ok=True).by_case_id(decision.keep)
         if taken_back is not None:  # rejected cases are not in the gold set that was mined since
-            return _record(file, decided.keep, replace(taken_back, decision="keep", query=None, because=decided.because))
-    case = suite.cases[row_of(suite, named[0])]
-    if decided.reject is not None and not decided.because:
+            return _record(file, decision.keep, replace(taken_back, decision="keep", query=None, because=decision.because))
+    case = suite.cases[row_of(suite, case_ids[0])]
+    if decision.reject is not None and not decision.because:
         raise UsageError("say why the case is rejected, with --because TEXT")
-    verdict: Verdict = "query" if edited else "reject" if decided.reject is not None else "keep"
-    return _record(file, case.id, decision_about(case, verdict, query=edited[1] if edited else None, because=decided.because))
+    verdict: Verdict = "query" if edit else "reject" if decision.reject is not None else "keep"
+    return _record(file, case.id, decision_about(case, verdict, query=edit[1] if edit else None, because=decision.because))
 
 
 def _record(file: Path, case: str, decision: CaseDecision) -> None:
-    from searchmark.mining.decisions import record_decision
+    from searchmark.git.mining.decisions import record_decision
 
     record_decision(file, decision)
-    tell(f"{case}: {SAID[decision.decision]}; the next 'searchmark generate' applies it")
+    tell(f"{case}: {OUTCOMES[decision.decision]}; the next 'searchmark generate' applies it")
     remark(f"written: {file}")
 
 
 def _scores(
-    suite: Suite, saved: SavedRuns, shown: CasesShown, searched: CorpusChoice, survey: Survey | None, config: Config
+    in_use: SuiteInUse, saved_runs: SavedRuns, display: CasesShown, mapping: Iterable[str], survey: Survey | None
 ) -> Sequence[Scores]:
     """Every run on the whole suite, so that values are those of reports."""
-    if not saved.run_paths:
-        if shown.measures:
+    if not saved_runs.run_paths:
+        if display.measures:
             raise UsageError("-m is computed for runs; name them with --run")
         return ()
-    from searchmark.analysis.scores import default_measures
-    from searchmark.experiments import score_runs
+    from searchmark.experiments.evaluation import score_runs
+    from searchmark.scoring.scores import default_measures
 
-    asked = measures_named(shown.measures) or (measures_wanted((), config) or default_measures(suite))[:1]
-    by = measures_named([shown.sort] if shown.sort else [])
-    return score_runs(suite, saved.load(searched.mapping), [*by, *asked] if not shown.measures else [*asked, *by], corpus=survey)
-
-
-def _check_outputs(outputs: Sequence[str]) -> None:
-    for output in outputs:
-        if output != STDOUT and Path(output).suffix.lower() not in (".json", ".txt"):
-            raise UsageError(f"{output}: the extension must be one of .json, .txt")
+    measures = measures_named(display.measures) or (measures_wanted((), in_use.config) or default_measures(in_use.suite))[:1]
+    by = measures_named([display.sort] if display.sort else [])
+    leading = [*by, *measures] if not display.measures else [*measures, *by]
+    return score_runs(in_use.suite, saved_runs.load(mapping), leading, corpus=survey)
 
 
-def _deliver(outputs: Sequence[str], as_json: str, as_text: str, for_terminal: str) -> None:
-    from searchmark.files.store import write_text
-    from searchmark.services.environment_secrets import environment_secrets
-    from searchmark.services.redaction import scrubbed
+def _deliver(outputs: Sequence[str], as_json: str, as_text: Callable[..., str]) -> None:
+    from searchmark.io.secrets import environment_secrets, scrub
+    from searchmark.io.store import write_text
+    from searchmark.reports.text import WIDTH
 
     for output in outputs:
         if output != STDOUT:
-            text = as_json if Path(output).suffix.lower() == ".json" else as_text
-            write_text(output, scrubbed(text, environment_secrets()))
+            text = as_json if Path(output).suffix.lower() == ".json" else as_text()
+            write_text(output, scrub(text, environment_secrets()))
             remark(f"written: {output}")
-    show(as_json if STDOUT in outputs else for_terminal)
+    show(as_json if STDOUT in outputs else as_text(colour=in_colour(sys.stdout), width=width_of_terminal(WIDTH)))

@@ -1,52 +1,57 @@
-"""``searchmark convert``."""
+"""The verb `searchmark convert`."""
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Annotated
 
 import click
 
-from searchmark.cli._groups import SuiteChoice
-from searchmark.cli._options import option_group
-from searchmark.cli._output import remark, tell
-from searchmark.cli._run_files import convert_run, is_run_file
-from searchmark.corpora.beir_writing import NAME, write_corpus
-from searchmark.corpora.corpus import opened
+from searchmark.cli.groups import SuiteFileSettings, convert_run, is_run_file
+from searchmark.cli.options import Flag, OptionGroup, PluginChoice, Positional, verb
+from searchmark.cli.output import remark, tell
+from searchmark.config.inputs import GRADES_HELP, CorpusInputSettings, FieldNames, FileSettings
 from searchmark.errors import UsageError
-from searchmark.options.corpus_choice import CorpusChoice, FileChoice
-from searchmark.options.field_names import FieldNames
-from searchmark.options.grade_words import GRADES_HELP
-from searchmark.suites import WRITABLE, save_suite
-from searchmark.suites.detect import FORMATS
-from searchmark.suites.native import NO_SETUP
+from searchmark.formats import SUITE_FORMATS, WRITABLE_FORMATS
+from searchmark.formats.corpora.corpus import BEIR_CORPUS_FILE, open_corpus, write_corpus
+from searchmark.formats.suites import save_suite
+from searchmark.formats.suites.native import NO_SETUP
 
 WHAT_TO_WRITE = "Documents to write"
 
 
-@click.command("convert", short_help="Write a suite, a suite with its corpus, or a saved run in another format.")
-@click.argument("source", metavar="IN")
-@click.argument("target", metavar="OUT")
-@click.option("--from", "source_format", type=click.Choice(tuple(FORMATS)), help="Format of IN, if it should not be guessed.")
-@click.option("--to", "target_format", type=click.Choice(WRITABLE), help="Format of OUT; guessed from its name otherwise.")
-@click.option("--topics", metavar="FILE", help="Query texts for TREC qrels or labels.")
-@click.option("--grades", metavar="WORD=NUMBER,...", help=GRADES_HELP)
-@click.option("--run", "is_run", is_flag=True, help="IN is a saved run, where its content alone does not tell.")
-@click.option("--gold-set", "suite_of_run", metavar="SUITE", help="Suite whose ids the cases of a run get, if it has queries.")
-@option_group(CorpusChoice, "corpus", WHAT_TO_WRITE)
-@option_group(FileChoice, "files", WHAT_TO_WRITE)
-def command(
-    source: str,
-    target: str,
-    source_format: str | None,
-    target_format: str | None,
-    topics: str | None,
-    grades: str | None,
-    is_run: bool,
-    suite_of_run: str | None,
-    corpus: CorpusChoice,
-    files: FileChoice,
-) -> None:
+@dataclass(frozen=True)
+class ConvertCommand:
+    """The arguments and options of ``convert``."""
+
+    source: Annotated[str, Positional("IN")]
+    target: Annotated[str, Positional("OUT")]
+    source_format: Annotated[
+        str | None,
+        Flag(None, "--from", type=PluginChoice(tuple(SUITE_FORMATS), "formats"), help="Format of IN, if it should not be guessed."),
+    ]
+    target_format: Annotated[
+        str | None,
+        Flag(None, "--to", type=PluginChoice(WRITABLE_FORMATS, "formats"), help="Format of OUT; guessed from its name otherwise."),
+    ]
+    topics: Annotated[str | None, Flag(None, "--topics", metavar="FILE", help="Query texts for TREC qrels or labels.")]
+    grades: Annotated[str | None, Flag(None, "--grades", metavar="WORD=NUMBER,...", help=GRADES_HELP)]
+    is_run: Annotated[bool, Flag(None, "--run", is_flag=True, help="IN is a saved run, where its content alone does not tell.")]
+    suite_of_run: Annotated[
+        str | None, Flag(None, "--gold-set", metavar="SUITE", help="Suite whose ids the cases of a run get, if it has queries.")
+    ]
+    corpus: Annotated[CorpusInputSettings, OptionGroup(WHAT_TO_WRITE)]
+    files: Annotated[FileSettings, OptionGroup(WHAT_TO_WRITE)]
+
+
+@verb(
+    "convert",
+    ConvertCommand,
+    cls=click.Command,
+    short_help="Write a suite, a suite with its corpus, or a saved run in another format.",
+)
+def command(settings: ConvertCommand) -> None:
     """Write a suite or a saved run in another format; what that format cannot hold is said on stderr.
 
     A suite is written as native for .json and .jsonl, TREC qrels (with topics beside them) for .qrels, .txt and .trec, and a
@@ -60,26 +65,26 @@ def command(
     searchmark convert --corpus cran.all.1400 cranfield.qrels --topics topics.tsv cranfield/
     searchmark convert results.csv run.trec
     """
-    if is_run or (source_format is None and is_run_file(source, corpus.mapping)):
-        convert_run(source, target, corpus.mapping, suite_of_run)
+    if settings.is_run or (settings.source_format is None and is_run_file(settings.source, settings.corpus.mapping)):
+        convert_run(settings.source, settings.target, settings.corpus.mapping, settings.suite_of_run)
         return
-    if FieldNames.parse(corpus.mapping).corpus and corpus.corpus is None:
+    if FieldNames.parse(settings.corpus.mapping).corpus and settings.corpus.corpus is None:
         raise UsageError("--map names the fields of a corpus; it needs --corpus")
-    to = target_format or written_format(Path(target))
-    if corpus.corpus is not None and to != "beir":
-        raise UsageError(f"{target}: documents are written into a BEIR folder; name a folder, or leave out --corpus")
-    read = SuiteChoice(source, source_format, topics, grades)
-    suite, setup = read.load(corpus.mapping)
-    told = tuple(Path(each).absolute() for each in (read.file, topics, target) if each is not None)
-    documents = None if corpus.corpus is None else opened(replace(corpus, files=files, never=told))
+    to = settings.target_format or written_format(Path(settings.target))
+    if settings.corpus.corpus is not None and to != "beir":
+        raise UsageError(f"{settings.target}: documents are written into a BEIR folder; name a folder, or leave out --corpus")
+    source = SuiteFileSettings(settings.source, settings.source_format, settings.topics, settings.grades)
+    suite, setup = source.load(settings.corpus.mapping)
+    never = tuple(Path(each).absolute() for each in (source.file, settings.topics, settings.target) if each is not None)
+    documents = None if settings.corpus.corpus is None else open_corpus(replace(settings.corpus, files=settings.files, never=never))
     # Documents first: where they cannot be read or written to the end, no suite is left that looks whole.
-    written = None if documents is None else write_corpus(documents, Path(target))
-    lost = save_suite(suite, target, format=to)
-    remark(f"written: {target}, cases: {len(suite)}")
-    if written is not None:
-        remark(f"written: {Path(target, NAME)}, documents: {written.documents}")
-        lost += written.losses()
-    for sentence in (*(f"{reason.replace('_', ' ')}: {count}" for reason, count in suite.dropped.items()), *lost):
+    corpus_result = None if documents is None else write_corpus(documents, Path(settings.target))
+    losses = save_suite(suite, settings.target, format=to)
+    remark(f"written: {settings.target}, cases: {len(suite)}")
+    if corpus_result is not None:
+        remark(f"written: {Path(settings.target, BEIR_CORPUS_FILE)}, documents: {corpus_result.documents}")
+        losses += corpus_result.losses()
+    for sentence in (*(f"{reason.replace('_', ' ')}: {count}" for reason, count in suite.dropped.items()), *losses):
         tell(f"not in it: {sentence}")
     for note in suite.notes:
         tell(f"note: {note}")
@@ -89,10 +94,9 @@ def command(
 
 def written_format(target: Path, fix: str = "name it with --to") -> str:
     """The format that the name of a new file asks for; ``fix`` says what to do if it asks for none."""
-    if target.suffix.lower() in {".json", ".jsonl"}:
-        return "native"
-    if target.suffix.lower() in {".qrels", ".txt", ".trec"}:
-        return "qrels"
+    by_name = next((each.name for each in SUITE_FORMATS.values() if target.suffix.lower() in each.extensions), None)
+    if by_name is not None:
+        return by_name
     if target.suffix and not target.is_dir():
         raise UsageError(f"{target}: the extension does not tell the format; {fix}")
     return "beir"

@@ -1,4 +1,4 @@
-"""``searchmark demo``."""
+"""The verb `searchmark demo`."""
 
 from __future__ import annotations
 
@@ -6,20 +6,21 @@ import os
 import shlex
 import subprocess
 import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
 
-from searchmark.cli._output import show, tell
+from searchmark.cli.output import show, tell
 from searchmark.errors import UsageError
 
-if TYPE_CHECKING:
-    from searchmark.demonstration.steps import DemoStep
-
 FOLDER = "demo-output"
+
 EXAMPLE = "larder"
+
 MARK = ".searchmark-demo"  # in a folder whose files are a demo's
+
 INTERRUPTED = 130
 
 
@@ -37,14 +38,12 @@ def command(folder: str, repository: str | None) -> int:
     searchmark demo
     searchmark demo --repo . -o demo-output
     """
-    from searchmark.demonstration.steps import demo_steps
-
     output = Path(folder)
     _refuse_files_of_others(output)
     output.mkdir(parents=True, exist_ok=True)
-    searched = repository or f"{EXAMPLE}={_example(output / EXAMPLE)}"
+    demo_repository = repository or f"{EXAMPLE}={_example(output / EXAMPLE)}"
     (output / MARK).write_text("The files beside this one were written by 'searchmark demo', which may replace them.\n", "utf-8")
-    for number, step in enumerate(demo_steps(output, searched, own=repository is not None), 1):
+    for number, step in enumerate(demo_steps(output, demo_repository, own=repository is not None), 1):
         show(f"\n{number}. {step.title}\n$ {shlex.join(('searchmark', *step.arguments))}\n")
         code = _run(step)
         if code != step.code:
@@ -57,27 +56,25 @@ def command(folder: str, repository: str | None) -> int:
 
 def _refuse_files_of_others(output: Path) -> None:
     """A folder may be one of the user's: what no demo wrote is not replaced."""
-    from searchmark.demonstration.steps import WRITTEN
-
-    there = [name for name in WRITTEN if os.path.lexists(output / name)]
+    there = [name for name in DEMO_FILES if os.path.lexists(output / name)]
     if there and not (output / MARK).is_file():
         raise UsageError(f"{output} has {', '.join(there)} already, which no demo wrote; name another folder with -o")
 
 
 def _example(folder: Path) -> Path:
     """The example repository where the user can look at it."""
-    from searchmark.builtin_suites.code_history.repository import placed
+    from searchmark.git.builtin import place_shop
 
-    placed(folder)
+    place_shop(folder)
     return folder
 
 
 def _why_it_ends(step: DemoStep, code: int, *, own: bool) -> str:
     """What was to happen and did not, and where it can be seen."""
-    shown = "; 'searchmark demo' without --repo shows all steps on an example" if own else ""
+    hint = "; 'searchmark demo' without --repo shows all steps on an example" if own else ""
     if step.code and not code:
-        return f"the demo ends here: on the cases of this repository the gate did not notice the broken search{shown}"
-    return f"the demo ends here: this command was to end with exit code {step.code}, and ended with {code}{shown}"
+        return f"the demo ends here: on the cases of this repository the gate did not notice the broken search{hint}"
+    return f"the demo ends here: this command was to end with exit code {step.code}, and ended with {code}{hint}"
 
 
 def _run(step: DemoStep) -> int:
@@ -92,3 +89,62 @@ Open {folder / "comparison.html"} in a browser: verdicts, pictures, every case. 
 refused, {folder / "symbols.html"} the decision about vectors, {folder / "audit.md"} the audit.
 Your own project next: searchmark init
 """
+
+
+# The steps of the demo: what each shows, and the command that a user would type for it.
+
+AGENTS = ("keyword", "bm25", "fts5", "semantic", "hybrid")
+
+BROKEN = "searchmark.agents.controls:WorstFirst"
+
+MOST_CASES = "100"  # of a repository of the user's, whose history may be long
+
+DEMO_FILES = ("gold_set.json", "runs", "journal", "comparison.html", "symbols.html", "audit.md", "broken.html")
+
+_PASSED, _GATE_FAILED = 0, 1
+
+
+@dataclass(frozen=True)
+class DemoStep:
+    """One command. ``code`` is the exit code that it ends with where all is well; other codes end the demo."""
+
+    title: str
+    arguments: tuple[str, ...]
+    code: int = _PASSED
+
+
+def demo_steps(folder: Path, repository: str, *, own: bool) -> Iterator[DemoStep]:
+    """All steps, which write into a folder. ``repository``: PATH or NAME=PATH; ``own``: whether it is one of the user's."""
+    gold, runs = str(folder / "gold_set.json"), folder / "runs"
+    arguments = ("--gold-set", gold, "--repo", repository, "--num-runs", "1", "--journal", str(folder / "journal"), "--no-archive")
+    shortest = ("--no-config", "-q")
+    yield DemoStep(
+        "Mine questions from a Git history: the message of a commit asks, the files that it changed are the answer.",
+        ("generate", "--repo", repository, "-o", gold, "--no-config", *(("--max-cases", MOST_CASES) if own else ())),
+    )
+    yield DemoStep(
+        "Ask five searches every question, each in the tree that its author saw, and say which differ for sure.",
+        (
+            *("compare", *arguments, "--agents", *AGENTS, "--baseline", "bm25", "-m", "nDCG@10", "-m", "Success@5"),
+            *("--save-run", str(runs), "-o", str(folder / "comparison.html"), *shortest),
+        ),
+    )
+    yield DemoStep(
+        "Is vector search worth it? The built-in suite of 281 symbols, in three modes, and what a table of rules decides.",
+        (
+            *("compare", "--gold-set", "builtin:symbols", "--no-archive"),
+            *("--journal", str(folder / "journal"), "-o", str(folder / "symbols.html"), *shortest),
+        ),
+    )
+    yield DemoStep(
+        "Audit the mined questions: can a score on them mean anything?",
+        ("audit", gold, "--run", str(runs / "bm25.jsonl"), "-o", str(folder / "audit.md"), *shortest),
+    )
+    yield DemoStep(
+        "Break bm25 on purpose (its hits come in the wrong order), and hold it against the run from before: the gate turns red.",
+        (
+            *("evaluate", *arguments, "--agent", BROKEN, "--against", str(runs / "bm25.jsonl"), "-m", "nDCG@10"),
+            *("-o", str(folder / "broken.html"), *shortest),
+        ),
+        _GATE_FAILED,
+    )

@@ -1,4 +1,4 @@
-"""``searchmark docs``."""
+"""The verb `searchmark docs`."""
 
 from __future__ import annotations
 
@@ -6,9 +6,8 @@ import sys
 
 import click
 
-from searchmark.cli._known_names import completed_by, topic_names
-from searchmark.cli._output import show
-from searchmark.cli._pages import page_of, topic_lines
+from searchmark.cli.options import completed_by, page_of, topic_lines, topic_names
+from searchmark.cli.output import show
 
 
 @click.command("docs", short_help="List the topics of the documentation, or print one.")

@@ -1,4 +1,4 @@
-"""``searchmark generate``."""
+"""The verb `searchmark generate`."""
 
 from __future__ import annotations
 
@@ -6,87 +6,97 @@ import os
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import click
 
-from searchmark.cli._colour import is_live
-from searchmark.cli._fetching import brought_here, fetch_option, fetch_rest
-from searchmark.cli._groups import config_option
-from searchmark.cli._options import HOW_TO_RUN, OUTPUT, Given, SectionedCommand, config_options, option, option_group, precedence
-from searchmark.cli._output import harmless, remark, show, tell
-from searchmark.cli._progress import status_line
-from searchmark.cli._verbosity import Verbosity, verbosity
-from searchmark.config import Config, DatasetConfig
+from searchmark.cli.groups import ConfigFile
+from searchmark.cli.live import clone_sources, fetch_flag, fetch_rest
+from searchmark.cli.options import HOW_TO_RUN, OUTPUT, ConfigGroup, Flag, GivenSettings, OptionGroup, precedence, verb
+from searchmark.cli.output import harmless, remark, show, tell
+from searchmark.cli.progress import status_line
+from searchmark.cli.terminal import Verbosity, is_live, verbosity
+from searchmark.config.run import ExecutorSettings
+from searchmark.config.sections import Config, DatasetSettings
 from searchmark.errors import UsageError
-from searchmark.history.repository import FETCH_ALL
-from searchmark.history.sources import RepositorySource, parse_repositories
-from searchmark.mining.decisions import NO_DECISIONS, Decisions, decisions_beside, read_decisions
-from searchmark.mining.gold_sets import generate_gold_set
-from searchmark.mining.mine import MiningFacts, MiningProgress, OnProgress
-from searchmark.options.addresses import is_address
-from searchmark.options.placement import Placement
-from searchmark.records.shown import counted, listed
-from searchmark.services.network import network_forbidden
+from searchmark.git.clones import RepositorySource, parse_repositories
+from searchmark.git.mining.decisions import NO_DECISIONS, Decisions, decisions_path, read_decisions
+from searchmark.git.mining.mine import MiningFacts, MiningProgress, OnProgress
+from searchmark.git.repository import FETCH_ALL
+from searchmark.io.network import network_forbidden
+from searchmark.io.paths import is_address
+from searchmark.judgments.gold_sets import generate_gold_set
+from searchmark.records.sentences import count_of, list_first
 
 if TYPE_CHECKING:
-    from searchmark.mining.cases import Rewrite
+    from searchmark.git.mining.cases import Rewrite
+
 
 WHAT_TO_MINE, WHICH_COMMITS = "What to mine", "Which commits"
+
 SHOWN_NAMES = 5
 
 OTHER_FORMATS = (".yaml", ".yml", ".toml", ".jsonl", ".csv", ".tsv", ".txt", ".md", ".html", ".parquet")
 
 
-@click.command(
+@dataclass(frozen=True)
+class GenerateCommand:
+    """The arguments and options of ``generate``."""
+
+    repos: Annotated[
+        tuple[str, ...],
+        Flag(
+            WHAT_TO_MINE,
+            "--repo",
+            multiple=True,
+            metavar="[NAME=]PATH",
+            help="Repository to mine, a folder or URL@COMMIT; repeatable.",
+        ),
+    ]
+    fetch: Annotated[bool, fetch_flag(WHAT_TO_MINE)]
+    config: Annotated[Config, ConfigFile(WHAT_TO_MINE, "a section 'dataset'")]
+    given: Annotated[GivenSettings[DatasetSettings], ConfigGroup(WHICH_COMMITS, "dataset")]
+    jobs: Annotated[
+        int | None,
+        Flag(
+            HOW_TO_RUN,
+            "--jobs",
+            type=click.IntRange(min=1),
+            metavar="N",
+            show_default="one per processor",
+            help="Number of parallel processes.",
+        ),
+    ]
+    placement: Annotated[ExecutorSettings, OptionGroup(HOW_TO_RUN, left_out=("wheels",))]
+    offline: Annotated[
+        bool,
+        Flag(HOW_TO_RUN, "--offline", is_flag=True, help="Use no network, loopback included: no --query llm, and no new clone."),
+    ]
+    decisions: Annotated[
+        str | None,
+        Flag(
+            WHICH_COMMITS,
+            "--decisions",
+            metavar="FILE",
+            show_default="the file beside the output, if there is one",
+            help="Decisions of people about cases, as 'searchmark cases' records them (.jsonl).",
+        ),
+    ]
+    output: Annotated[str | None, Flag(OUTPUT, "-o", "--output", metavar="FILE", help="Gold set to write (.json).")]
+    explained: Annotated[
+        str | None, Flag(OUTPUT, "--explain", metavar="COMMIT", help="Say why this commit is in or out, and write nothing.")
+    ]
+
+
+@verb(
     "generate",
-    cls=SectionedCommand,
+    GenerateCommand,
     short_help="Mine a gold set from the history of Git repositories.",
     epilog=precedence("dataset", "max_cases"),
 )
-@option(
-    WHAT_TO_MINE,
-    "--repo",
-    "repos",
-    multiple=True,
-    metavar="[NAME=]PATH",
-    help="Repository to mine, a folder or URL@COMMIT; repeatable.",
-)
-@fetch_option(WHAT_TO_MINE)
-@config_option(WHAT_TO_MINE, "a section 'dataset'")
-@config_options(DatasetConfig, "given", WHICH_COMMITS, "dataset")
-@option(
-    HOW_TO_RUN,
-    "--jobs",
-    type=click.IntRange(min=1),
-    metavar="N",
-    show_default="one per processor",
-    help="Number of parallel processes.",
-)
-@option_group(Placement, "placement", HOW_TO_RUN, left_out=("wheels",))
-@option(HOW_TO_RUN, "--offline", is_flag=True, help="Use no network, loopback included: no --query llm, and no new clone.")
-@option(
-    WHICH_COMMITS,
-    "--decisions",
-    metavar="FILE",
-    show_default="the file beside the output, if there is one",
-    help="Decisions of people about cases, as 'searchmark cases' records them (.jsonl).",
-)
-@option(OUTPUT, "-o", "--output", metavar="FILE", help="Gold set to write (.json).")
-@option(OUTPUT, "--explain", "explained", metavar="COMMIT", help="Say why this commit is in or out, and write nothing.")
-def command(
-    repos: tuple[str, ...],
-    fetch: bool,
-    output: str | None,
-    config: Config,
-    jobs: int | None,
-    placement: Placement,
-    offline: bool,
-    explained: str | None,
-    decisions: str | None,
-    given: Given[DatasetConfig],
-) -> None:
+def command(settings: GenerateCommand) -> None:
     """Mine a gold set from the history of Git repositories.
 
     A commit's message becomes the query, the files that it changes the targets, its parent the tree to search.
@@ -97,45 +107,45 @@ def command(
     searchmark generate --repo api=../api --repo web=../web --output gold_set.json --unit auto
     searchmark generate --repo api=../api --repo web=../web --output gold_set.json --executor dask://host:8786 --ship
     """
-    options = given.over(config.dataset)
-    if offline and options.query == "llm":
+    options = settings.given.over(settings.config.dataset)
+    if settings.offline and options.query == "llm":
         raise UsageError("--query llm asks a service, and --offline allows no network; choose a different --query")
-    sources = parse_repositories(repos or _configured(options))
-    if placement.executor is None or explained is not None:  # others fetch for themselves
-        sources = brought_here(sources, network=not offline)
-    fetch_rest(fetch, [source.path for source in sources if not is_address(source.path)], offline=offline)
-    if explained is not None:
-        return _explain(sources, explained, options, _decided(decisions, output))
-    if output is None:
+    sources = parse_repositories(settings.repos or _configured_repositories(options))
+    if settings.placement.executor is None or settings.explained is not None:  # others fetch for themselves
+        sources = clone_sources(sources, network=not settings.offline)
+    fetch_rest(settings.fetch, [source.path for source in sources if not is_address(source.path)], offline=settings.offline)
+    if settings.explained is not None:
+        return _explain(sources, settings.explained, options, _load_decisions(settings.decisions, settings.output))
+    if settings.output is None:
         raise UsageError("--output is missing; name the file to write the gold set to")
-    _check_output(Path(output))
-    with _allowed_network(offline=offline), _rewriting(options) as rewrite, mining_progress() as on_progress:
-        mined = generate_gold_set(
+    _check_output(Path(settings.output))
+    with _allowed_network(offline=settings.offline), _rewriting(options) as rewrite, mining_progress() as on_progress:
+        mining_facts = generate_gold_set(
             sources,
-            output,
+            settings.output,
             options,
-            jobs=jobs or os.cpu_count() or 1,
+            jobs=settings.jobs or os.cpu_count() or 1,
             rewrite=rewrite,
             on_progress=on_progress,
-            decisions=decisions,
-            placement=placement,
+            decisions=settings.decisions,
+            placement=settings.placement,
         )
-    for sentence in (sentence for facts in mined for sentence in summary(facts)):
+    for sentence in (sentence for facts in mining_facts for sentence in summary(facts)):
         tell(sentence)
-    for sentence in _elsewhere(_decided(decisions, output), sources):
+    for sentence in _unapplied_decisions(_load_decisions(settings.decisions, settings.output), sources):
         tell(sentence)
-    remark(f"written: {output}")
+    remark(f"written: {settings.output}")
     return None
 
 
-def _elsewhere(decisions: Decisions, sources: Sequence[RepositorySource]) -> Iterator[str]:
+def _unapplied_decisions(decisions: Decisions, sources: Sequence[RepositorySource]) -> Iterator[str]:
     """Decisions that could not be applied: a repository is known by its name, which may be another one this time."""
     others = decisions.elsewhere(source.label for source in sources)
     if others:
         names = sorted({one.repository for one in others})
         yield (
-            f"{decisions.file}: {counted(len(others), 'decision')} not applied, since no repository of that name was mined: "
-            f"{listed(names, SHOWN_NAMES)} (--repo NAME=PATH says what a repository is called)"
+            f"{decisions.file}: {count_of(len(others), 'decision')} not applied, since no repository of that name was mined: "
+            f"{list_first(names, SHOWN_NAMES)} (--repo NAME=PATH says what a repository is called)"
         )
 
 
@@ -149,7 +159,7 @@ def _check_output(output: Path) -> None:
         )
 
 
-def _configured(options: DatasetConfig) -> tuple[str, ...]:
+def _configured_repositories(options: DatasetSettings) -> tuple[str, ...]:
     paths = (options.repository_path,) if isinstance(options.repository_path, str) else options.repository_path
     if not paths:
         raise UsageError("no repository: name one with --repo, or in the config as dataset.repository_path")
@@ -161,36 +171,36 @@ def _allowed_network(*, offline: bool) -> AbstractContextManager[None]:
 
 
 @contextmanager
-def _rewriting(options: DatasetConfig) -> Iterator[Rewrite | None]:
+def _rewriting(options: DatasetSettings) -> Iterator[Rewrite | None]:
     if options.query != "llm":
         yield None
         return
     if options.rewriter is None:
         raise UsageError("--query llm needs 'dataset.rewriter' with a model in the config; see 'searchmark docs gold-sets'")
-    from searchmark.mining.rewriting import Rewriter
+    from searchmark.judgments.gold_sets import Rewriter
 
     with Rewriter(options.rewriter, tell) as rewriter:
         yield rewriter.rewrite
 
 
-def _decided(decisions: str | None, output: str | None) -> Decisions:
+def _load_decisions(decisions: str | None, output: str | None) -> Decisions:
     if decisions is not None:
         return read_decisions(decisions)
-    return NO_DECISIONS if output is None else read_decisions(decisions_beside(output), missing_ok=True)
+    return NO_DECISIONS if output is None else read_decisions(decisions_path(output), missing_ok=True)
 
 
-def _explain(sources: list[RepositorySource], commit: str, options: DatasetConfig, decisions: Decisions) -> None:
-    from searchmark.mining.explanation import explain
+def _explain(sources: list[RepositorySource], commit: str, options: DatasetSettings, decisions: Decisions) -> None:
+    from searchmark.git.mining.mine import explain_commit
 
     if len(sources) != 1:
         raise UsageError("--explain is about one commit of one repository; name one --repo")
-    for line in explain(sources[0], commit, options, decisions):
+    for line in explain_commit(sources[0], commit, options, decisions):
         show(f"{harmless(line)}\n")
 
 
 def summary(facts: MiningFacts) -> Iterator[str]:
     """What was mined from a repository, and what was removed by which rule."""
-    name, removed = facts.repository, ", ".join(f"{rule} {count.commits}" for rule, count in facts.ledger.items())
+    name, removals = facts.repository, ", ".join(f"{rule} {count.commits}" for rule, count in facts.ledger.items())
     yield f"{name}: {facts.commits_analyzed} commits read, {facts.commits_passed} passed, {facts.cases} cases"
     if facts.origins < facts.cases:
         yield f"{name}: {facts.origins} origins, the largest of {facts.largest_origin} cases, which depend on each other"
@@ -201,8 +211,8 @@ def summary(facts: MiningFacts) -> Iterator[str]:
         yield f"{name}: {facts.edited} queries are those of the file of decisions"
     if facts.unused_decisions:
         yield f"{name}: {facts.unused_decisions} decisions are about commits that make no case anyway, or are not in this history"
-    if removed:
-        yield f"{name}: removed: {removed}"
+    if removals:
+        yield f"{name}: removed: {removals}"
     if facts.unreachable_files:
         yield f"{name}: {facts.unreachable_files} files were created by their commit and cannot be found (unreachable_files)"
     if facts.shallow:

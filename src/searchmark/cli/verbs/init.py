@@ -1,4 +1,4 @@
-"""``searchmark init``."""
+"""The verb `searchmark init`."""
 
 from __future__ import annotations
 
@@ -10,19 +10,21 @@ from typing import TYPE_CHECKING
 
 import click
 
-from searchmark.cli._options import OUTPUT, SectionedCommand, option
-from searchmark.cli._output import harmless, remark, show, tell
-from searchmark.records.shown import counted, listed
+from searchmark.cli.options import OUTPUT, SectionedCommand, option
+from searchmark.cli.output import harmless, remark, show, tell
+from searchmark.records.sentences import count_of, list_first
 
 if TYPE_CHECKING:
-    from searchmark.experiments import Experiment
-    from searchmark.running.request import Ran
-    from searchmark.starting.project import Project
-    from searchmark.starting.start import Started
-    from searchmark.starting.wishes import StartQuestion, Wishes
+    from searchmark.cli.init_files import InitAnswers, InitQuestion, InitResult
+    from searchmark.cli.init_project import Project
+    from searchmark.experiments.experiment import Experiment
+    from searchmark.running.result import RunResult
+
 
 QUESTIONS, MEASURING = "The three questions", "Gate"
+
 LONGEST_LINE = 200
+
 SHOWN = 5  # of what is found of a kind
 
 
@@ -81,62 +83,64 @@ def command(
     searchmark init --corpus docs --agent bm25 --suite draft
     searchmark init --agent 'mine=command:./search.sh {query} {corpus}' --corpus docs --yes
     """
+    from searchmark.cli.init_files import InitSettings, init_project
+    from searchmark.cli.init_project import inspect_project
     from searchmark.cli.verbs.generate import mining_progress
-    from searchmark.starting.project import look_at
-    from searchmark.starting.start import StartOptions, start
 
-    project = look_at(Path.cwd())
-    for line in _found(project):
+    project = inspect_project(Path.cwd())
+    for line in _project_lines(project):
         remark(f"found: {line}", LONGEST_LINE)
-    wishes = _answered(project, corpus, agent, suite, topics, asking=not yes and _is_asked())
-    started = start(project, wishes, StartOptions(not no_measure, force, mining_progress, _run_shown))
-    for line in _told(started):
+    wishes = _ask_questions(project, corpus, agent, suite, topics, asking=not yes and _is_interactive())
+    init_result = init_project(project, wishes, InitSettings(not no_measure, force, mining_progress, _run_with_progress))
+    for line in _result_lines(init_result):
         show(f"{harmless(line)}\n")
 
 
-def _is_asked() -> bool:
+def _is_interactive() -> bool:
     """Whether a person is there to answer."""
     return sys.stdin is not None and sys.stdin.isatty() and sys.stderr is not None and sys.stderr.isatty()
 
 
-def _found(project: Project) -> Iterator[str]:
-    from searchmark.starting.wishes import ENOUGH_COMMITS
+def _project_lines(project: Project) -> Iterator[str]:
+    from searchmark.cli.init_files import ENOUGH_COMMITS
 
     if project.is_repository:
-        yield f"a Git repository with {counted(project.commits, 'commit')}, merges not counted"
-    yield from (f"{each.path}, {counted(each.count, 'document')}" for each in project.documents)
+        yield f"a Git repository with {count_of(project.commits, 'commit')}, merges not counted"
+    yield from (f"{each.path}, {count_of(each.count, 'document')}" for each in project.documents)
     yield from (f"{each}, a catalogue" for each in project.catalogues[:SHOWN])
     for suite in project.suites[:SHOWN]:
         beside = "".join(f", {what} {path}" for what, path in (("topics", suite.topics), ("documents", suite.corpus)) if path)
-        yield f"{suite.path}, {counted(suite.cases, 'case')} ({suite.format}){beside}"
+        yield f"{suite.path}, {count_of(suite.cases, 'case')} ({suite.format}){beside}"
     for file in project.unasked[:SHOWN]:
         yield f"{file}, judgments without the texts of their queries; to take them: --suite {shlex.quote(file)} --topics FILE"
     for file in project.unread_tables[:SHOWN] if project.commits < ENOUGH_COMMITS else ():
         lacking = "a table without an id, or without a title or text, by name"
         yield f"{file}, {lacking}; call these columns id and title or text to search it"
-    if left := max(0, len(project.catalogues) - SHOWN) + max(0, len(project.suites) - SHOWN):
-        yield f"catalogues and suites that are not shown: {left}"
+    if hidden_count := max(0, len(project.catalogues) - SHOWN) + max(0, len(project.suites) - SHOWN):
+        yield f"catalogues and suites that are not shown: {hidden_count}"
     if project.runs:
-        yield f"saved runs: {listed(list(project.runs), SHOWN)}; 'searchmark compare --gold-set SUITE --run RUN RUN' compares them"
+        yield (
+            f"saved runs: {list_first(list(project.runs), SHOWN)}; "
+            "'searchmark compare --gold-set SUITE --run RUN RUN' compares them"
+        )
     yield from (f"{each.what} in {each.file}; to measure it: --agent '{each.agent}'" for each in project.searches)
     if not project.looked_at_all:
         yield "more files than are looked at; what else there is can be named"
 
 
-def _answered(
+def _ask_questions(
     project: Project, corpus: str | None, agent: str | None, suite: str | None, topics: str | None, *, asking: bool
-) -> Wishes:
-    from searchmark.starting.wishes import HISTORY, agent_question, corpus_question, right_question, wishes_of
+) -> InitAnswers:
+    from searchmark.cli.init_files import HISTORY, agent_question, corpus_question, init_answers, suite_question
 
-    searched = corpus
-    if searched is None and suite != HISTORY:
-        searched = _answer("--corpus", corpus_question(project), asking)
-    searching = agent or _answer("--agent", agent_question(project), asking) or ""
-    right = suite or _answer("--suite", right_question(project, searched), asking) or ""
-    return wishes_of(project, searched, searching, right, topics)
+    if corpus is None and suite != HISTORY:
+        corpus = _ask("--corpus", corpus_question(project), asking)
+    agent_name = agent or _ask("--agent", agent_question(project), asking) or ""
+    right = suite or _ask("--suite", suite_question(project, corpus), asking) or ""
+    return init_answers(project, corpus, agent_name, right, topics)
 
 
-def _answer(flag: str, question: StartQuestion, asking: bool) -> str | None:
+def _ask(flag: str, question: InitQuestion, asking: bool) -> str | None:
     """What the user answers, or what the project suggests."""
     if not asking:
         if question.default is not None:
@@ -150,18 +154,18 @@ def _answer(flag: str, question: StartQuestion, asking: bool) -> str | None:
     return str(click.prompt(flag, default=default or "", err=True)).strip() or None
 
 
-def _run_shown(experiment: Experiment) -> Ran:
-    from searchmark.cli._progress import progress_bars
+def _run_with_progress(experiment: Experiment) -> RunResult:
+    from searchmark.cli.progress import progress_bars
 
     with progress_bars(experiment.labels) as report:
         return experiment.run(report)
 
 
-def _told(started: Started) -> Iterator[str]:
-    yield from (f"note: {note}" for note in started.notes)
-    for file in started.files:
+def _result_lines(init_result: InitResult) -> Iterator[str]:
+    yield from (f"note: {note}" for note in init_result.notes)
+    for file in init_result.files:
         yield f"{'changed' if file.grows else 'written'}: {file.path} ({file.purpose})"
-    numbers = started.numbers
+    numbers = init_result.numbers
     if isinstance(numbers, str):
         yield f"not measured: {numbers}; the gate fails only where nothing right is found"
     elif numbers.threshold is None:
@@ -169,5 +173,5 @@ def _told(started: Started) -> Iterator[str]:
     else:
         yield f"measured: {numbers.sentence}; the gate fails below {numbers.threshold}"
     yield "next:"
-    width = max(len(typed) for typed, _ in started.commands)
-    yield from (f"  {typed.ljust(width)}  {purpose}" for typed, purpose in started.commands)
+    width = max(len(line) for line, _ in init_result.commands)
+    yield from (f"  {line.ljust(width)}  {purpose}" for line, purpose in init_result.commands)

@@ -1,20 +1,17 @@
-"""``searchmark measures``."""
+"""The verb `searchmark measures`."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from textwrap import wrap
 
 import click
 
-from searchmark.cli._known_names import completed_by, measure_names
-from searchmark.cli._output import show
-from searchmark.measures.catalogue import DEFINITIONS, FORMULAS, NAMES
-from searchmark.measures.definition import Definition
-from searchmark.measures.grammar import Formula, measures_named
-from searchmark.measures.lists import SET_SOURCES, SETS
-from searchmark.measures.parameters import PARAMETERS, shown
-from searchmark.measures.spelling import aliases_of
+from searchmark.cli.options import completed_by, measure_names
+from searchmark.cli.output import show
+from searchmark.measures.catalogue import FORMULAS, NAMES, all_definitions, definition_named
+from searchmark.measures.definition import MeasureDefinition, format_value
+from searchmark.measures.grammar import SET_SOURCES, SETS, Formula, measures_named
 
 
 @click.command("measures", short_help="List every measure with its definition.")
@@ -26,9 +23,9 @@ def command(names: tuple[str, ...]) -> None:
 
     Sets of measures have names too: searchmark measures official
     """
-    asked = names or (*FORMULAS, *DEFINITIONS, *SETS)
+    texts = names or (*FORMULAS, *all_definitions(), *SETS)
     by_kind: dict[str, dict[str, Iterator[str]]] = {"formula": {}, "measure": {}, "set": {}}
-    for kind, name, entry in (each for text in asked for each in _entries(text)):
+    for kind, name, entry in (each for text in texts for each in _entries(text)):
         by_kind[kind].setdefault(name, entry)
     entries = [entry for kind in by_kind.values() for entry in kind.values()]
     show("\n\n".join("\n".join(lines) for lines in entries) + "\n")
@@ -36,11 +33,10 @@ def command(names: tuple[str, ...]) -> None:
 
 def _entries(text: str) -> Iterator[tuple[str, str, Iterator[str]]]:
     """What is known of a name: its kind, its one spelling, and its entry, line by line."""
-    name = NAMES.get(text.lower(), text)
-    if name.lower() in SETS:
-        yield "set", name.lower(), describe_set(name.lower())
-    elif name in DEFINITIONS:  # also where a measure needs more than its name
-        yield "measure", name, describe(DEFINITIONS[name])
+    if text.lower() in SETS:
+        yield "set", text.lower(), describe_set(text.lower())
+    elif (definition := definition_named(text)) is not None:  # also where a measure needs more than its name
+        yield "measure", definition.name, describe(definition)
     else:
         for measure in measures_named([text]):
             if isinstance(measure, Formula):
@@ -62,16 +58,16 @@ def describe_formula(formula: Formula) -> Iterator[str]:
     yield f"  {formula.expression}"
     yield _range(formula.low, formula.high)
     yield "  undefined  where any of its measures is; any such formula can be given with -m"
-    yield from _aliases(formula.name)
+    yield from _aliases(formula.name, [alias for alias, name in NAMES.items() if name == formula.name])
 
 
-def describe(definition: Definition) -> Iterator[str]:
+def describe(definition: MeasureDefinition) -> Iterator[str]:
     """The entry of one measure, line by line."""
-    yield _usage(definition)
+    yield usage(definition)
     yield f"  {definition.summary}"
     yield _range(definition.low, definition.high, definition.tells)
     for name in definition.parameters:
-        parameter = PARAMETERS[name]
+        parameter = definition.parameter(name)
         default = _default(definition, name)
         yield f"  {name:<10} {parameter.summary}; {parameter.wanted}, {default}"
     yield f"  ties       {definition.ties}"
@@ -83,15 +79,17 @@ def describe(definition: Definition) -> Iterator[str]:
         yield "  undefined  where globs or symbols were not expanded against a corpus"
     if definition.over_cases:
         yield f"  cases      have no value of it, but one of {definition.over_cases}; it cannot be compared case by case"
-    yield from _aliases(definition.name)
+    yield from _aliases(definition.name, definition.names)
+    if definition.package:
+        yield f"  added by   {definition.package}"
 
 
-def _default(definition: Definition, option: str) -> str:
+def _default(definition: MeasureDefinition, option: str) -> str:
     if option in definition.budgets:
         return "one budget must be said"
     if definition.needs_at and option == definition.at:
         return "it must be said"
-    return f"default: {shown(definition.default(option)) or 'none'}"
+    return f"default: {format_value(definition.parameter(option).default) or 'none'}"
 
 
 def _range(low: float, high: float, tells: str = "") -> str:
@@ -99,14 +97,15 @@ def _range(low: float, high: float, tells: str = "") -> str:
     return f"  range      {low:g} to {'no upper bound' if high == float('inf') else f'{high:g}'}; {better}"
 
 
-def _aliases(name: str) -> Iterator[str]:
-    aliases = aliases_of(name)
+def _aliases(name: str, names: Iterable[str]) -> Iterator[str]:
+    aliases = sorted(set(names) - {name.lower()})
     if aliases:
         yield f"  also       {', '.join(aliases)}"
 
 
-def _usage(definition: Definition) -> str:
-    written = [name for name in definition.parameters if name != definition.at]
-    options = f"({', '.join(f'{name}=' for name in written)})" if written else ""
+def usage(definition: MeasureDefinition) -> str:
+    """How its name is written."""
+    names = [name for name in definition.parameters if name != definition.at]
+    options = f"({', '.join(f'{name}=' for name in names)})" if names else ""
     at = "@k" if definition.cutoff else f"@{definition.at}" if definition.at in definition.parameters else ""
     return f"{definition.name}{options}{at}"

@@ -1,4 +1,4 @@
-"""``searchmark merge``."""
+"""The verb `searchmark merge`."""
 
 from __future__ import annotations
 
@@ -7,20 +7,17 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-import click
-
-from searchmark.cli._groups import SuiteChoice
-from searchmark.cli._options import OUTPUT, SectionedCommand, option, option_group
-from searchmark.cli._output import remark, tell
-from searchmark.cli._run_files import refuse_other_name
+from searchmark.cli.groups import SUITE_FORMAT, SuiteFileSettings, refuse_other_name
+from searchmark.cli.options import OUTPUT, Flag, OptionGroup, Positional, verb
+from searchmark.cli.output import remark, tell
+from searchmark.config.inputs import GRADES_HELP
+from searchmark.config.option import Option
 from searchmark.errors import UsageError
-from searchmark.options.grade_words import GRADES_HELP
-from searchmark.options.option import Option
-from searchmark.suites.detect import FORMATS as SUITE_FORMATS
 
 if TYPE_CHECKING:
-    from searchmark.records import Suite
-    from searchmark.runs.merge import Merged, SavedShard
+    from searchmark.records.merge import MergeResult, SavedShard
+    from searchmark.records.suite import Suite
+
 
 WHAT_IS_MISSING = "What is missing"
 
@@ -32,7 +29,7 @@ class CutSuite:
     path: Annotated[
         str | None, Option("Suite that was cut into shards: cases that are missing are named.", ("--gold-set", "--suite"), "SUITE")
     ] = None
-    format: Annotated[str | None, Option("Format of the suite.", default="detected", choices=tuple(SUITE_FORMATS))] = None
+    format: Annotated[str | None, SUITE_FORMAT] = None
     topics: Annotated[str | None, Option("Query texts for TREC qrels or labels.", metavar="FILE")] = None
     grades: Annotated[str | None, Option(GRADES_HELP, metavar="WORD=NUMBER,...")] = None
     partial: Annotated[
@@ -40,21 +37,30 @@ class CutSuite:
     ] = False
 
     def load(self) -> Suite | None:
-        return None if self.path is None else SuiteChoice(self.path, self.format, self.topics, self.grades).load()[0]
+        return None if self.path is None else SuiteFileSettings(self.path, self.format, self.topics, self.grades).load()[0]
 
 
-@click.command("merge", cls=SectionedCommand, short_help="Make one run of the shards that several machines have run.")
-@click.argument("paths", metavar="SHARD...", nargs=-1, required=True)
-@option(
-    OUTPUT,
-    "-o",
-    "--output",
-    metavar="PATH",
-    required=True,
-    help="The merged run (.jsonl, or .trec for TREC), or a folder if there are several agents.",
-)
-@option_group(CutSuite, "suite", WHAT_IS_MISSING)
-def command(paths: tuple[str, ...], output: str, suite: CutSuite) -> None:
+@dataclass(frozen=True)
+class MergeCommand:
+    """The arguments and options of ``merge``."""
+
+    paths: Annotated[tuple[str, ...], Positional("SHARD...", nargs=-1, required=True)]
+    output: Annotated[
+        str,
+        Flag(
+            OUTPUT,
+            "-o",
+            "--output",
+            metavar="PATH",
+            required=True,
+            help="The merged run (.jsonl, or .trec for TREC), or a folder if there are several agents.",
+        ),
+    ]
+    suite: Annotated[CutSuite, OptionGroup(WHAT_IS_MISSING)]
+
+
+@verb("merge", MergeCommand, short_help="Make one run of the shards that several machines have run.")
+def command(settings: MergeCommand) -> None:
     """Make one run of shards: the run that one machine would have made, but for times, machines and ids.
 
     A SHARD is what 'evaluate --shard I/N --save-run FILE' has written, or a folder of 'compare --shard I/N --save-run FOLDER'.
@@ -69,33 +75,37 @@ def command(paths: tuple[str, ...], output: str, suite: CutSuite) -> None:
     searchmark merge 1.jsonl 2.jsonl -o bm25.jsonl
     searchmark evaluate --gold-set gold_set.json --run bm25.jsonl
     """
-    from searchmark.running.shard_files import load_shards
-    from searchmark.runs.merge import merged
+    from searchmark.records.merge import merge_shards
+    from searchmark.running.journal_files import load_shards
 
-    refuse_other_name(output)
-    shards = load_shards(paths)
-    found = merged(shards, suite.load(), partial=suite.partial)
-    _refuse_overwriting(found, shards, output)
-    _save(found, output)
-
-
-def _refuse_overwriting(found: Sequence[Merged], shards: Sequence[SavedShard], output: str) -> None:
-    from searchmark.runs import target_files
-
-    read = {Path(shard.file).resolve(): shard.file for shard in shards}
-    lost = [read[file.resolve()] for file in target_files([each.run for each in found], output) if file.resolve() in read]
-    if lost:
-        raise UsageError(f"{output} would overwrite the shard {lost[0]}; name another file or folder")
+    refuse_other_name(settings.output)
+    shards = load_shards(settings.paths)
+    merge_results = merge_shards(shards, settings.suite.load(), partial=settings.suite.partial)
+    _refuse_overwriting(merge_results, shards, settings.output)
+    _save(merge_results, settings.output)
 
 
-def _save(found: Sequence[Merged], output: str) -> None:
-    from searchmark.runs import save_runs
+def _refuse_overwriting(merge_results: Sequence[MergeResult], shards: Sequence[SavedShard], output: str) -> None:
+    from searchmark.formats.runs import target_files
 
-    lost: list[str] = []
-    paths = save_runs([each.run for each in found], output, lost.append)
-    for each, path in zip(found, paths, strict=True):
+    shard_files = {Path(shard.file).resolve(): shard.file for shard in shards}
+    clashes = [
+        shard_files[file.resolve()]
+        for file in target_files([each.run for each in merge_results], output)
+        if file.resolve() in shard_files
+    ]
+    if clashes:
+        raise UsageError(f"{output} would overwrite the shard {clashes[0]}; name another file or folder")
+
+
+def _save(merge_results: Sequence[MergeResult], output: str) -> None:
+    from searchmark.formats.runs import save_runs
+
+    losses: list[str] = []
+    paths = save_runs([each.run for each in merge_results], output, losses.append)
+    for each, path in zip(merge_results, paths, strict=True):
         remark(f"written: {path}, shards: {len(each.run.provenance.parts)}, answers: {len(each.run)}")
         for note in each.notes:
             tell(f"partial: {note}")
-    for sentence in lost:
+    for sentence in losses:
         tell(f"not in it: {sentence}")

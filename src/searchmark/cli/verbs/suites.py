@@ -1,4 +1,4 @@
-"""``searchmark suites``."""
+"""The verb `searchmark suites`."""
 
 from __future__ import annotations
 
@@ -7,18 +7,22 @@ from typing import TYPE_CHECKING
 
 import click
 
-from searchmark.cli._known_names import builtin_names, completed_by
-from searchmark.cli._output import harmless, show
+from searchmark.cli.options import builtin_names, completed_by
+from searchmark.cli.output import harmless, show
+from searchmark.config.builtin import BUILTIN_PREFIX, builtin_named, builtin_suites
 from searchmark.errors import UsageError
-from searchmark.history.sources import parse_repository
-from searchmark.suites.builtin import PREFIX, builtin_named, builtin_suites
+from searchmark.git.builtin import repository_of
+from searchmark.git.clones import parse_repository
 
 if TYPE_CHECKING:
-    from searchmark.config import Config
-    from searchmark.suites.builtin import BuiltinSuite
+    from searchmark.config.builtin import BuiltinSuite
+    from searchmark.config.sections import Config
+
 
 AT_COMMITS = "commits"
+
 SEVERAL = 2
+
 HEADINGS = ("name", "cases", "documents", "what it is for")
 
 
@@ -37,17 +41,17 @@ def command(name: str | None, repository: bool) -> None:
     if repository:
         show(f"{_repository(name)}\n")
         return
-    lines = _listing() if name is None else _shown(builtin_named(name.removeprefix(PREFIX)))
+    lines = _listing() if name is None else _suite_lines(builtin_named(name.removeprefix(BUILTIN_PREFIX)))
     show("".join(f"{harmless(line)}\n" for line in lines))
 
 
 def _repository(name: str | None) -> str:
     if name is None:
         raise UsageError("--repository needs the name of a suite: searchmark suites NAME --repository")
-    located = builtin_named(name.removeprefix(PREFIX)).repository()
-    if located is None:
-        raise UsageError(f"{PREFIX}{name.removeprefix(PREFIX)} searches documents, not a repository")
-    return parse_repository(located).path
+    repository = repository_of(builtin_named(name.removeprefix(BUILTIN_PREFIX)).name)
+    if repository is None:
+        raise UsageError(f"{BUILTIN_PREFIX}{name.removeprefix(BUILTIN_PREFIX)} searches documents, not a repository")
+    return parse_repository(repository).path
 
 
 def _listing() -> Iterator[str]:
@@ -56,26 +60,26 @@ def _listing() -> Iterator[str]:
     for row in rows:
         yield f"{row[0]:<{names}}  {row[1]:>{cases}}  {row[2]:>{documents}}  {row[3]}"
     yield ""
-    yield f"Name one as a suite: searchmark evaluate --gold-set {PREFIX}NAME --agent bm25"
+    yield f"Name one as a suite: searchmark evaluate --gold-set {BUILTIN_PREFIX}NAME --agent bm25"
     yield "'searchmark suites NAME' says more of it."
 
 
 def _row(suite: BuiltinSuite) -> tuple[str, str, str, str]:
-    from searchmark.corpora.corpus import corpus_of, load_corpus
-    from searchmark.suites import load_suite
+    from searchmark.formats.corpora.corpus import corpus_of, load_corpus
+    from searchmark.formats.suites import load_suite
 
-    loaded = load_suite(suite.reference)
+    loaded_suite = load_suite(suite.reference)
     if suite.corpus is not None:
         documents = str(len(load_corpus(suite.corpus).survey.ids))
-    elif loaded.table.documents is not None:
-        documents = str(len(corpus_of(loaded).survey.ids))
+    elif loaded_suite.table.documents is not None:
+        documents = str(len(corpus_of(loaded_suite).survey.ids))
     else:
         documents = AT_COMMITS
-    return suite.name, str(len(loaded)), documents, suite.purpose
+    return suite.name, str(len(loaded_suite)), documents, suite.purpose
 
 
-def _shown(suite: BuiltinSuite) -> Iterator[str]:
-    from searchmark.config import load_config
+def _suite_lines(suite: BuiltinSuite) -> Iterator[str]:
+    from searchmark.config.file import load_config
 
     config = load_config(suite.config_file)
     yield from suite.readme.rstrip().splitlines()
@@ -86,10 +90,10 @@ def _shown(suite: BuiltinSuite) -> Iterator[str]:
 
 
 def _commands(suite: BuiltinSuite, config: Config) -> Iterator[str]:
-    listed = [spec for spec in config.agents if spec.name in config.listed_agents]
-    arms = [name for spec in listed for name in (spec.modes or (spec.name,))]
-    agent = f" --agent {listed[0].name}" if listed else " --agent bm25"
-    mode = f" --mode {next(iter(listed[0].modes))}" if listed and listed[0].modes else ""
+    specs = [spec for spec in config.agents if spec.name in config.listed_agents]
+    arms = [name for spec in specs for name in (spec.modes or (spec.name,))]
+    agent = f" --agent {specs[0].name}" if specs else " --agent bm25"
+    mode = f" --mode {next(iter(specs[0].modes))}" if specs and specs[0].modes else ""
     yield f"searchmark evaluate --gold-set {suite.reference}{agent}{mode}"
     yield f"searchmark compare --gold-set {suite.reference}{'' if len(arms) >= SEVERAL else ' --agents keyword bm25'}"
     yield f"searchmark audit {suite.reference} --strict"
@@ -97,7 +101,7 @@ def _commands(suite: BuiltinSuite, config: Config) -> Iterator[str]:
 
 
 def _gates(config: Config) -> Iterator[str]:
-    from searchmark.gates.reading import rules_of
+    from searchmark.gates.section import rules_of
 
     rules = rules_of(config.gates)
     yield from (rule.name for rule in rules)

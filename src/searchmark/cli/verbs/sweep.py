@@ -1,106 +1,104 @@
-"""``searchmark sweep``."""
+"""The verb `searchmark sweep`."""
 
 from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Iterator, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from statistics import fmean
+from typing import TYPE_CHECKING, Annotated
 
-import click
-
-from searchmark.cli._colour import in_colour
-from searchmark.cli._corpus import chosen, corpus_options, survey_of, with_corpus_of
-from searchmark.cli._database import dsn_option
-from searchmark.cli._groups import SuiteChoice
-from searchmark.cli._heartbeat import duration
-from searchmark.cli._options import (
+from searchmark.cli.groups import CHOSEN_FILES, SuiteFileSettings
+from searchmark.cli.live import dsn_flag
+from searchmark.cli.options import (
     HOW_TO_RUN,
     OUTPUT,
     RESUME,
     WHAT_TO_RUN,
     WHAT_TO_SEARCH,
-    Given,
-    SectionedCommand,
-    config_options,
-    option,
-    option_group,
+    ConfigGroup,
+    Flag,
+    GivenSettings,
+    OptionGroup,
+    verb,
 )
-from searchmark.cli._output import STDOUT, remark, show, tell, width_of_terminal
-from searchmark.cli._progress import progress_bars
-from searchmark.config import Config
+from searchmark.cli.output import STDOUT, remark, show, tell, width_of_terminal
+from searchmark.cli.progress import duration, progress_bars, resumable
+from searchmark.cli.terminal import in_colour
+from searchmark.config.inputs import CorpusInputSettings, FileSettings
+from searchmark.config.run import ExecutorSettings, RunSettings
+from searchmark.config.sections import Config
 from searchmark.errors import EXIT_OK, EXIT_UNTRUSTED, UsageError
-from searchmark.options.corpus_choice import CorpusChoice, FileChoice
-from searchmark.options.placement import Placement
-from searchmark.options.run_options import CHANGE_NO_ANSWER, RunOptions
-from searchmark.records import RunLabel
-from searchmark.records.shown import counted
+from searchmark.records.provenance import RunLabel
+from searchmark.records.sentences import count_of
 
 if TYPE_CHECKING:
-    from searchmark.corpora.corpus import Survey
-    from searchmark.records import Suite
-    from searchmark.running.progress import Progress
-    from searchmark.sweeps.grid import GridSetting
-    from searchmark.sweeps.result import Sweep
-    from searchmark.sweeps.running import RowOutcome, SweepRequest
+    from searchmark.experiments.sweep import RowOutcome, SweepRequest
+    from searchmark.experiments.sweep_grid import GridSetting, SweepSettings
+    from searchmark.formats.corpora.corpus import Survey
+    from searchmark.reports.sweep import Sweep
+    from searchmark.running.request import RunProgress
+
 
 WIDTH = 120
 
+_SAVED = "the finished rows and the answers so far are saved; run the same command to continue"
 
-@click.command(
-    "sweep",
-    cls=SectionedCommand,
-    short_help="Run one agent in many settings: recall, latency, and what a setting costs in relevance.",
-)
-@option_group(SuiteChoice, "source", WHAT_TO_RUN)
-@option(
-    WHAT_TO_RUN, "--config", "config_path", required=True, metavar="SWEEP", help="YAML file with the grid of settings; see above."
-)
-@option(WHAT_TO_RUN, "--dry-run", is_flag=True, help="List the settings, say which are finished already, and run none.")
-@option_group(CorpusChoice, "named", WHAT_TO_SEARCH)
-@corpus_options
-@dsn_option(WHAT_TO_SEARCH)
-@config_options(
-    RunOptions,
-    "given",
-    HOW_TO_RUN,
-    "evaluation",
-    left_out=("block",),  # one agent is asked at a time
-    defaults={"depth": "that of the sweep file, or 10", "num_runs": "that of the sweep file, or 3"},
-)
-@option_group(Placement, "placement", HOW_TO_RUN)
-@option(RESUME, "--fresh", is_flag=True, help="Run every setting again, also those that are finished.")
-@option(
-    RESUME,
-    "--folder",
-    metavar="FOLDER",
-    show_default=".searchmark/sweeps/..., named by suite, corpus, version and how cases are asked",
-    help="Folder that keeps finished rows; name another one only for rows of the same suite and corpus.",
-)
-@option(
-    OUTPUT,
-    "-o",
-    "--output",
-    "outputs",
-    multiple=True,
-    metavar="PATH",
-    help="File (.json, .md, .html, .csv, .txt; .png or .svg for the picture), or - for JSON on stdout; repeatable.",
-)
-def command(
-    source: SuiteChoice,
-    config_path: str,
-    dry_run: bool,
-    named: CorpusChoice,
-    chosen_files: Given[FileChoice],
-    given: Given[RunOptions],
-    placement: Placement,
-    fresh: bool,
-    folder: str | None,
-    outputs: tuple[str, ...],
-) -> int:
+
+@dataclass(frozen=True)
+class SweepCommand:
+    """The arguments and options of ``sweep``."""
+
+    source: Annotated[SuiteFileSettings, OptionGroup(WHAT_TO_RUN)]
+    config_path: Annotated[
+        str, Flag(WHAT_TO_RUN, "--config", required=True, metavar="SWEEP", help="YAML file with the grid of settings; see above.")
+    ]
+    dry_run: Annotated[
+        bool, Flag(WHAT_TO_RUN, "--dry-run", is_flag=True, help="List the settings, say which are finished already, and run none.")
+    ]
+    named: Annotated[CorpusInputSettings, OptionGroup(WHAT_TO_SEARCH)]
+    chosen_files: Annotated[GivenSettings[FileSettings], CHOSEN_FILES]
+    dsn: Annotated[None, dsn_flag(WHAT_TO_SEARCH)]
+    given: Annotated[
+        GivenSettings[RunSettings],
+        ConfigGroup(
+            HOW_TO_RUN,
+            "evaluation",
+            left_out=("block",),
+            defaults={"depth": "that of the sweep file, or 10", "num_runs": "that of the sweep file, or 3"},
+        ),
+    ]
+    placement: Annotated[ExecutorSettings, OptionGroup(HOW_TO_RUN)]
+    fresh: Annotated[bool, Flag(RESUME, "--fresh", is_flag=True, help="Run every setting again, also those that are finished.")]
+    folder: Annotated[
+        str | None,
+        Flag(
+            RESUME,
+            "--folder",
+            metavar="FOLDER",
+            show_default=".searchmark/sweeps/..., named by suite, corpus, version and how cases are asked",
+            help="Folder that keeps finished rows; name another one only for rows of the same suite and corpus.",
+        ),
+    ]
+    outputs: Annotated[
+        tuple[str, ...],
+        Flag(
+            OUTPUT,
+            "-o",
+            "--output",
+            multiple=True,
+            metavar="PATH",
+            help="File (.json, .md, .html, .csv, .txt; .png or .svg for the picture), or - for JSON on stdout; repeatable.",
+        ),
+    ]
+
+
+@verb("sweep", SweepCommand, short_help="Run one agent in many settings: recall, latency, and what a setting costs in relevance.")
+def command(settings: SweepCommand) -> int:
     """Run one agent in many settings: recall, latency, and what a setting costs in relevance.
 
     The sweep file says what is varied. Lists are choices, and lists inside a described choice are all combined;
@@ -130,150 +128,121 @@ def command(
     searchmark sweep --gold-set suite.yaml --corpus docs/ --config sweep.yaml -o sweep.html -o sweep.json
     searchmark sweep --gold-set suite.yaml --corpus docs/ --config sweep.yaml -o sweep.html --executor dask://host:8786
     """
-    from searchmark.corpora.case_locations import Where
-    from searchmark.measures.grammar import parse_measures
-    from searchmark.sweeps.folder import SweepFolder, default_folder
-    from searchmark.sweeps.grid import grid_of
-    from searchmark.sweeps.measuring import sweep_result
-    from searchmark.sweeps.preflight import refuse_nothing_to_search, refused_settings
-    from searchmark.sweeps.rendering import check_output
-    from searchmark.sweeps.running import SweepRequest, run_sweep
-    from searchmark.sweeps.sweep_config import load_sweep
+    from searchmark.experiments.sweep_rows import sweep_result
 
-    config = load_sweep(config_path)
-    options = given.over(RunOptions(depth=config.depth, num_runs=config.num_runs))
+    config, survey, request = _prepare(settings)
+    if settings.dry_run:
+        return _list_settings(request)
+    with resumable(_SAVED):
+        outcomes = _RowDisplay(request).run()
+    sweep = sweep_result(request.suite, config, request.grid, outcomes, request.options.depth, survey)
+    return _deliver(sweep, settings.outputs)
+
+
+def _prepare(settings: SweepCommand) -> tuple[SweepSettings, Survey | None, SweepRequest]:
+    """The sweep file and what is to be run, announced; refused here is what must not come out hours later."""
+    from searchmark.experiments.inputs import corpus_in_use, survey_of
+    from searchmark.experiments.sweep import SweepFolder, SweepRequest, default_folder, refuse_nothing_to_search, refused_settings
+    from searchmark.experiments.sweep_grid import grid_of, load_sweep
+    from searchmark.formats.corpora.case_locations import SearchScope
+    from searchmark.measures.grammar import parse_measures
+    from searchmark.reports.sweep import check_output
+
+    source, named = settings.source, settings.named
+    files = [each for each in settings.outputs if each != STDOUT]
+    config = load_sweep(settings.config_path)
+    options = settings.given.over(RunSettings(depth=config.depth, num_runs=config.num_runs))
     grid = grid_of(replace(config, depth=options.depth))
-    for path in outputs:
-        if path != STDOUT:
-            check_output(path)
+    for path in files:
+        check_output(path)
     suite, setup = source.load(named.mapping)
     parse_measures([config.measure, *config.measures], suite.defaults)  # a wrong name is noticed before hours of searching
-    hidden = tuple(Path(each).absolute() for each in (source.file, source.topics, *outputs) if each and each != STDOUT)
-    named = with_corpus_of(setup, source.applied(Config()), named, network=options.network)
-    searched = chosen(Where(corpus=named.corpus, mapping=named.mapping), chosen_files, Config(), (*hidden, Path(config_path)))
-    survey = survey_of(suite, searched)
-    kept = Path(folder) if folder else default_folder(_depends_on(suite, survey, options))
-    digest = None if survey is None else survey.digest
-    request = SweepRequest(suite, grid, searched, options, SweepFolder(kept), fresh, hidden, digest, placement=placement)
+    hidden_paths = tuple(Path(each).absolute() for each in (source.file, source.topics, *files) if each)
+    project, answers = source.applied(Config()), (*hidden_paths, Path(settings.config_path))
+    chosen_files, where = settings.chosen_files.over(project.corpus.files), SearchScope(corpus=named.corpus, mapping=named.mapping)
+    scope = corpus_in_use(where, setup, project, answers, chosen_files, network=options.network)
+    survey = survey_of(suite, scope)
+    corpus = None if survey is None else survey.digest
+    folder = SweepFolder(Path(settings.folder) if settings.folder else default_folder(suite, corpus, options))
+    placement, fresh = settings.placement, settings.fresh
+    request = SweepRequest(suite, grid, scope, options, folder, fresh, hidden_paths, corpus, placement=placement)
     refuse_nothing_to_search(request)
     request = replace(request, refused=refused_settings(request))
     _announce(request)
-    if dry_run:
-        _list_settings(request)
-        return EXIT_UNTRUSTED if request.refused else EXIT_OK
-    with _resumable():
-        outcomes = run_sweep(request, _RowDisplay(request))
-    sweep = sweep_result(suite, config, grid, outcomes, options.depth, survey)
-    return _deliver(sweep, outputs)
-
-
-def _depends_on(suite: Suite, survey: Survey | None, options: RunOptions) -> dict[str, Any]:
-    """What every row depends on; its own setting is in the name of its file."""
-    from importlib.metadata import version
-
-    told = {name: value for name, value in asdict(options).items() if name not in CHANGE_NO_ANSWER}
-    corpus = None if survey is None else survey.digest
-    return {"suite": suite.hashes, "corpus": corpus, "options": told, "version": version("searchmark")}
+    return config, survey, request
 
 
 def _announce(request: SweepRequest) -> None:
-    from searchmark.sweeps.running import finished_rows, outdated_rows
-
-    grid, finished = request.grid, len(finished_rows(request))
-    dropped = f", {grid.duplicates} duplicates dropped" if grid.duplicates else ""
-    added = ", the baseline among them, which was added" if grid.baseline.added else ""
-    settings, cases = counted(len(grid.settings), "setting"), counted(len(request.suite), "case")
-    remark(f"{settings}{added}{dropped}; {finished} finished already; {cases} each")
-    for reasons, rows in outdated_rows(request).items():
+    grid, saved_rows = request.grid, request.saved_rows().values()
+    duplicates_note = f", {grid.duplicates} duplicates dropped" if grid.duplicates else ""
+    baseline_note = ", the baseline among them, which was added" if grid.baseline.added else ""
+    settings, cases = count_of(len(grid.settings), "setting"), count_of(len(request.suite), "case")
+    finished = sum(row.run is not None for row in saved_rows)
+    remark(f"{settings}{baseline_note}{duplicates_note}; {finished} finished already; {cases} each")
+    for reasons, rows in Counter(row.reasons for row in saved_rows if row.run is None).items():
         tell(f"{rows} finished {'row is' if rows == 1 else 'rows are'} run again: {'; '.join(reasons)}")
-    for reason, names in _by_reason(request).items():
+    for reason in dict.fromkeys(request.refused.values()):
+        names = [each.name for each in grid.settings if request.refused.get(each.key) == reason]
         if len(names) == len(grid.settings):
             raise UsageError(f"no setting can be run: {reason}")
         which = f"{names[0]} cannot" if len(names) == 1 else f"{len(names)} of {settings} cannot"
         tell(f"{which} be run: {reason}")
 
 
-def _by_reason(request: SweepRequest) -> dict[str, list[str]]:
-    """The names of the settings that cannot be run, by why."""
-    found: dict[str, list[str]] = {}
-    for setting in request.grid.settings:
-        if setting.key in request.refused:
-            found.setdefault(request.refused[setting.key], []).append(setting.name)
-    return found
-
-
-def _list_settings(request: SweepRequest) -> None:
+def _list_settings(request: SweepRequest) -> int:
     from searchmark.reports.quoting import visible
-    from searchmark.sweeps.running import finished_rows
 
-    finished = {each.key for each in finished_rows(request)}
-    lines = []
+    finished_keys = {key for key, row in request.saved_rows().items() if row.run is not None}
     for number, setting in enumerate(request.grid.settings, 1):
-        roles = {"baseline": setting.is_baseline, "added": setting.added, "finished": setting.key in finished}
+        roles = {"baseline": setting.is_baseline, "added": setting.added, "finished": setting.key in finished_keys}
         roles |= {"cannot be run": setting.key in request.refused}
-        told = ", ".join(role for role, has in roles.items() if has)
-        lines.append(f"{number}  {visible(setting.name)}{f'  ({told})' if told else ''}\n")
-    show("".join(lines))
-
-
-@contextmanager
-def _resumable() -> Iterator[None]:
-    try:
-        yield
-    except KeyboardInterrupt:
-        click.echo("\nsearchmark: the finished rows and the answers so far are saved; run the same command to continue", err=True)
-        raise
+        words = ", ".join(role for role, has in roles.items() if has)
+        show(f"{number}  {visible(setting.name)}{f'  ({words})' if words else ''}\n")
+    return EXIT_UNTRUSTED if request.refused else EXIT_OK
 
 
 class _RowDisplay:
     """Says which row is in work and how long the rest may take; on a terminal with a bar for its cases."""
 
     def __init__(self, request: SweepRequest) -> None:
-        self._settings = request.grid.settings
-        self._bars: Any = None
-        self._report: Any = None
-        self._begun: float | None = None
+        self._request = request
         self._seconds: list[float] = []
         self._told = set(request.refused.values())
 
-    def row(self, number: int, of: int, setting: GridSetting) -> None:
-        rest = f", about {duration(self._mean * (of - number + 1))} left" if self._seconds else ""
+    def run(self) -> list[RowOutcome]:
+        """The outcome of every setting."""
+        from searchmark.experiments.sweep import run_sweep
+
+        return [self._told_once(each) for each in run_sweep(self._request, self._row)]
+
+    @contextmanager
+    def _row(self, number: int, setting: GridSetting) -> Iterator[Callable[[RunProgress], None]]:
+        of = len(self._request.grid.settings)
+        rest = f", about {duration(fmean(self._seconds) * (of - number + 1))} left" if self._seconds else ""
         remark(f"row {number} of {of}{rest}: {setting.name}")
-        self._begun = time.monotonic()
-        self._bars = progress_bars([RunLabel(setting.name)])
-        self._report = self._bars.__enter__()
+        begun = time.monotonic()
+        with progress_bars([RunLabel(setting.name)]) as report:
+            yield report
+        self._seconds.append(time.monotonic() - begun)
 
-    def progress(self, progress: Progress) -> None:
-        self._report(progress)
-
-    def done(self, outcome: RowOutcome) -> None:
-        if self._bars is None or self._begun is None:
-            return
-        self._bars.__exit__(None, None, None)
-        self._seconds.append(time.monotonic() - self._begun)
-        self._bars = self._begun = None
+    def _told_once(self, outcome: RowOutcome) -> RowOutcome:
+        """The outcome, once it is said why it has no numbers; what was said of another row is not said again."""
         if outcome.failure is not None and outcome.failure not in self._told:
             self._told.add(outcome.failure)
             tell(f"no numbers for {outcome.setting.name}: {outcome.failure}")
-
-    @property
-    def _mean(self) -> float:
-        return sum(self._seconds) / len(self._seconds)
+        return outcome
 
 
 def _deliver(sweep: Sweep, outputs: Sequence[str]) -> int:
-    from searchmark.sweeps.rendering import harmless, to_json, to_text, write_sweep
+    from searchmark.reports.sweep import scrub_sweep, sweep_json, sweep_text, write_sweep
 
-    for path in outputs:
-        if path != STDOUT:
-            write_sweep(sweep, path)
+    files = [path for path in outputs if path != STDOUT]
+    for path in files:
+        write_sweep(sweep, path)
     if STDOUT in outputs:
-        show(to_json(harmless(sweep)))
+        show(sweep_json(scrub_sweep(sweep)))
     else:
-        on_terminal = sys.stdout is not None and sys.stdout.isatty()
-        width = width_of_terminal(WIDTH) if on_terminal else None
-        show(to_text(harmless(sweep), colour=in_colour(sys.stdout), width=width))
-    for path in outputs:
-        if path != STDOUT:
-            remark(f"written: {path}")
+        show(sweep_text(scrub_sweep(sweep), colour=in_colour(sys.stdout), width=width_of_terminal(WIDTH)))
+    for path in files:
+        remark(f"written: {path}")
     return EXIT_UNTRUSTED if any(row.failure is not None for row in sweep.rows) else EXIT_OK

@@ -1,33 +1,120 @@
-"""Which files below a folder are documents, and what is left out of them and why.
-
-That is found out once, by whoever names the folder: an agent in another process, or in a sandbox where no Git is seen, is
-told the outcome and searches the same files.
-"""
+"""A folder as a corpus: which files are documents, and which are skipped and why."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import asdict, dataclass, field
-from functools import cached_property
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from os import PathLike
 from pathlib import Path
-from typing import Any, Literal
 
-from searchmark.corpora.file_kinds import ChosenPaths
-from searchmark.corpora.tool_folders import is_tool_folder
-from searchmark.errors import FormatError, UsageError
-from searchmark.files.our_files import is_ours, output_files
-from searchmark.files.walking import walk
-from searchmark.history.ignored import ignored_below
-from searchmark.options.corpus_choice import FileChoice
-from searchmark.options.experiment_options import OUR_FOLDER
+from searchmark.config.inputs import FileSettings
+from searchmark.errors import UsageError
+from searchmark.formats.corpora.source import (
+    EXAMPLES_SHOWN,
+    GIT_ENTRY,
+    SKIPPED_FOLDERS,
+    DocumentSource,
+    FolderListing,
+    SkippedFiles,
+    SkipReason,
+    path_prefix,
+    refuse_unreadable,
+)
+from searchmark.io.paths import walk
+from searchmark.records.document import Document
+from searchmark.records.file_kinds import PathFilter, escape_glob
 
-GIT = ".git"  # a folder, or a file that says where it is
-SKIPPED_FOLDERS = frozenset({GIT, OUR_FOLDER})
-SHOWN = 3
+# Folders that tools fill, such as node_modules and virtual environments: searched only if that is asked for.
 
-Reason = Literal["ours", "ignored", "tools", "chosen"]
-LEFT_OUT: Mapping[Reason, str] = {
+TOOL_FOLDERS = frozenset({"node_modules", "__pycache__"})
+
+ENVIRONMENT_FILE = "pyvenv.cfg"  # is in every virtual environment of Python
+
+COMMITS_SAMPLED = 10  # commits, the first and the last among them
+
+
+def is_tool_folder(parent: str, name: str) -> bool:
+    return name in TOOL_FOLDERS or Path(parent, name, ENVIRONMENT_FILE).is_file()
+
+
+def committed_tool_globs(repository: Path, commits: Sequence[str], path_filter: PathFilter) -> Iterator[str]:
+    """Globs of the folders of tools that were committed and would be searched; of many commits some are looked at."""
+    from searchmark.git.worktree import committed_paths
+
+    step = max(1, -(-len(commits) // COMMITS_SAMPLED))
+    paths = {path for commit in {*commits[::step], *commits[-1:]} for path in committed_paths(repository, commit)}
+    yield from sorted(
+        set(_globs_of_tool_folders(path for path in paths if path_filter(path) or path.endswith(f"/{ENVIRONMENT_FILE}")))
+    )
+
+
+def _globs_of_tool_folders(paths: Iterable[str]) -> Iterator[str]:
+    for path in paths:
+        *folders, name = path.split("/")
+        yield from (f"**/{folder}/**" for folder in TOOL_FOLDERS.intersection(folders))
+        if name == ENVIRONMENT_FILE and folders and TOOL_FOLDERS.isdisjoint(folders):
+            yield escape_glob("/".join(folders)) + "/**"
+
+
+# Files that this program has written, told by how they begin.
+
+_BYTES_READ = 4096
+
+
+# Whatever their names are, files of ours end like this; what ends otherwise is not looked into.
+_OUR_ENDINGS = frozenset({".json", ".jsonl", ".ndjson", ".html", ".htm", ".xml", ".md", ".csv", ".tex", ".txt"})
+
+_OUR_RECORDS = rb"run|journal|report|audit|sweep|history|trends|self-test|response|vector index"
+
+
+_OUR_BEGINNINGS = re.compile(
+    rb"(?:\xef\xbb\xbf)?\s*(?:"
+    rb'\{\s*"schema_version":\s*\d+,\s*(?:'
+    rb'"record":\s*"(?:' + _OUR_RECORDS + rb')"'  # runs, journals, audits, sweeps
+    rb'|"suite":\s*\{\s*"name":'  # reports
+    rb'|"name":\s*"(?:[^"\\]|\\.)*",\s*"kind":'  # suites
+    rb")"
+    rb'|<\?xml [^>]*>\s*<testsuites name="searchmark"'
+    rb"|<!doctype html>.{0,1500}Content-Security-Policy.{0,1500}<title>[^<]*: (?:search quality|audit|sweep)</title>"
+    rb"|# [^\n]*: search quality\n\n## Summary\n"
+    rb"|## [^\n]{0,20}Search quality: "
+    rb"|run,test_case_id,status,query,category,retrieved_files,ground_truth_files,"
+    rb"|run,segment,value,measure,unit,mean,low,high,"
+    rb"|% Needs no package\.[^\n]*\n\\begin\{table\}[^\n]*\n\\centering\n\\caption\{Search quality of "
+    rb"|[^\n]+ on [^\n]+\n\d+ cases: \d+ [^\n]*\n\n measure +mean "
+    rb")",
+    re.DOTALL | re.IGNORECASE,
+)
+
+
+def output_files() -> set[Path]:
+    """The files that what we say is written to, as in ``searchmark ... > out.txt``, where the system tells."""
+    names = (Path(f"/proc/self/fd/{number}") for number in (1, 2))
+    return {name.resolve() for name in names if name.is_file()}
+
+
+def is_our_file(path: str | PathLike[str]) -> bool:
+    """Whether a file begins as the reports, runs, journals and suites do that we write."""
+    if os.path.splitext(path)[1].lower() not in _OUR_ENDINGS:  # noqa: PTH122  # of a hundred thousand files, as is the rest
+        return False
+    try:
+        handle = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
+        try:
+            return _OUR_BEGINNINGS.match(os.read(handle, _BYTES_READ)) is not None
+        finally:
+            os.close(handle)
+    except OSError:  # a link, a folder, a named pipe that nobody writes to, or a file that cannot be read
+        return False
+
+
+# Which files below a folder are documents, and what is left out of them and why.
+#
+# That is found out once, where the folder is named: an agent in another process, or in a sandbox where no Git is seen, is
+# told the outcome and searches the same files.
+
+SKIP_REASONS: Mapping[SkipReason, str] = {
     "ours": "of the suite or of this program",
     "ignored": "that Git ignores",
     "tools": "of tools (node_modules, virtual environments, __pycache__)",
@@ -35,146 +122,83 @@ LEFT_OUT: Mapping[Reason, str] = {
 }
 
 
-@dataclass(frozen=True)
-class LeftOut:
-    """What is left out for one reason: how many files and folders, a folder counting once, and the first of them."""
-
-    reason: Reason
-    count: int
-    examples: tuple[str, ...]
-
-
-@dataclass(frozen=True)
-class FolderFiles:
-    """The outcome: ``pruned`` paths, those of folders with a slash at the end, and a choice by name of all others."""
-
-    choice: FileChoice = FileChoice()  # noqa: RUF009  # frozen
-    pruned: Mapping[str, Reason] = field(default_factory=dict)
-    left_out: tuple[LeftOut, ...] = ()
-    problems: tuple[str, ...] = field(default=(), compare=False)  # of whoever looked
-
-    def __hash__(self) -> int:
-        return hash((self.choice, tuple(self.pruned), self.left_out))
-
-    @cached_property
-    def chosen(self) -> ChosenPaths:
-        return ChosenPaths.of(self.choice)
-
-    def reason(self, path: str) -> Reason | None:
-        """Why a path below the folder is not a document; None if nothing speaks against it."""
-        parts = path.split("/")
-        if not SKIPPED_FOLDERS.isdisjoint(parts):
-            return "ours" if OUR_FOLDER in parts else "ignored"
-        above = ("/".join(parts[:depth]) + "/" for depth in range(1, len(parts)))
-        found = next((self.pruned[each] for each in (*above, path) if each in self.pruned), None)
-        return found or (None if self.chosen(path) else "chosen")
-
-    def below(self, folder: Path) -> Iterator[tuple[Path, str]]:
-        """The files, in path order, each with its path below the folder; links to folders are among them."""
-        for parent, folders, names in walk(folder, onerror=lambda error: _refuse(folder, error)):
-            prefix = _prefix(folder, parent)
-            links = [name for name in folders if Path(parent, name).is_symlink()]
-            kept = set(folders) - SKIPPED_FOLDERS - set(links)
-            folders[:] = sorted(name for name in kept if f"{prefix}{name}/" not in self.pruned)
-            for name in sorted([*names, *links]):
-                path = prefix + name
-                if name != GIT and path not in self.pruned and self.chosen(path):
-                    yield Path(parent, name), path
-
-    def without(self, folder: Path, never: Iterable[Path]) -> FolderFiles:
-        """The same without these files of the folder, those of them that would be documents."""
-        below = [path.relative_to(folder).as_posix() for path in map(Path.resolve, never) if folder in path.parents]
-        told = [f"{path}/" if (folder / path).is_dir() else path for path in below if self.reason(path) is None]
-        if not told:
-            return self
-        known = next((each for each in self.left_out if each.reason == "ours"), LeftOut("ours", 0, ()))
-        ours = LeftOut("ours", known.count + len(told), (*known.examples, *told)[:SHOWN])
-        left_out = (ours, *(each for each in self.left_out if each != known))
-        return FolderFiles(self.choice, {**self.pruned, **dict.fromkeys(told, ours.reason)}, left_out, self.problems)
-
-    def to_plain(self) -> dict[str, Any]:
-        return {"choice": asdict(self.choice), "pruned": dict(self.pruned), "left_out": [asdict(each) for each in self.left_out]}
-
-    @classmethod
-    def from_plain(cls, data: Mapping[str, Any]) -> FolderFiles:
-        said = data["choice"]
-        choice = FileChoice(tuple(said["include"]), tuple(said["exclude"]), tuple(said["kinds"]), said["ignore"])
-        left_out = tuple(LeftOut(each["reason"], each["count"], tuple(each["examples"])) for each in data["left_out"])
-        return cls(choice, data["pruned"], left_out)
-
-
-def files_of(folder: Path, choice: FileChoice, never: Iterable[Path] = ()) -> FolderFiles:
+def list_folder(folder: Path, choice: FileSettings, never: Iterable[Path] = ()) -> FolderListing:
     """Look through a folder once; what Git ignores is asked of Git, for every work tree that lies in it."""
-    search = _Search(folder.resolve(), choice, {path.resolve() for path in never} | output_files())
+    search = _FolderWalk(folder.resolve(), choice, {path.resolve() for path in never} | output_files())
     return search.outcome()
 
 
-def refuse_choice(why: str, choice: FileChoice) -> None:
+def refuse_file_settings(why: str, choice: FileSettings) -> None:
     """Refuse to choose files by name where documents are no files: it would change nothing, and nobody would see that."""
     if choice.narrows:
-        said = "--include, --exclude and --kinds, also in the section corpus of a config,"
-        raise UsageError(f"{said} choose files of a folder, and {why}; leave them out")
+        options = "--include, --exclude and --kinds, also in the section corpus of a config,"
+        raise UsageError(f"{options} choose files of a folder, and {why}; leave them out")
 
 
-def read_from(given: Path, file: Path) -> str:
+def why_no_folder(path: Path, file: Path) -> str:
     """Why files cannot be chosen of what was given."""
-    if given.is_dir():
-        return f"{given} holds a collection, read from {'its files' if file == given else file.relative_to(given)}"
-    return f"{given} is a file"
+    if path.is_dir():
+        return f"{path} holds a collection, read from {'its files' if file == path else file.relative_to(path)}"
+    return f"{path} is a file"
 
 
-class _Search:
+class _FolderWalk:
     """One walk, which goes into nothing that is left out."""
 
-    def __init__(self, root: Path, choice: FileChoice, never: set[Path]) -> None:
+    def __init__(self, root: Path, choice: FileSettings, never: set[Path]) -> None:
         self._root = root
         self._choice = choice
         self._never = {str(path) for path in never if path != root and path not in root.parents}
-        self._chosen = ChosenPaths.of(choice)
-        self._pruned: dict[str, Reason] = {}
-        self._counts: dict[Reason, int] = {}
-        self._examples: dict[Reason, list[str]] = {}
+        self._chosen = PathFilter.of(choice)
+        self._pruned: dict[str, SkipReason] = {}
+        self._counts: dict[SkipReason, int] = {}
+        self._examples: dict[SkipReason, list[str]] = {}
         self._ignored: set[str] = set()
         self._problems: list[str] = []
         self._git_is_silent = False
 
-    def outcome(self) -> FolderFiles:
+    def outcome(self) -> FolderListing:
         self._ask_git(self._root, "")
-        for parent, folders, names in walk(self._root, onerror=lambda error: _refuse(self._root, error)):
-            prefix = _prefix(self._root, parent)
-            if prefix and (GIT in folders or GIT in names):
+        for parent, folders, names in walk(self._root, onerror=lambda error: refuse_unreadable(self._root, error)):
+            prefix = path_prefix(self._root, parent)
+            if prefix and (GIT_ENTRY in folders or GIT_ENTRY in names):
                 self._ask_git(Path(parent), prefix)
             folders[:] = [name for name in sorted(folders) if self._enters(parent, prefix, name)]
             for name in sorted(names):
                 self._look_at(parent, prefix, name)
         left_out = tuple(
-            LeftOut(each, self._counts[each], tuple(self._examples[each])) for each in LEFT_OUT if each in self._counts
+            SkippedFiles(each, self._counts[each], tuple(self._examples[each])) for each in SKIP_REASONS if each in self._counts
         )
-        return FolderFiles(self._choice, self._pruned, left_out, self._told_problems())
+        return FolderListing(self._choice, self._pruned, left_out, self._problem_paths())
 
-    def _told_problems(self) -> tuple[str, ...]:
+    def _problem_paths(self) -> tuple[str, ...]:
         """The first of them, and how many more: a folder may hold any number of damaged work trees."""
-        more = len(self._problems) - SHOWN
-        return (*self._problems[:SHOWN], *([f"git cannot tell what it ignores in {more} more work trees"] if more > 0 else []))
+        more = len(self._problems) - EXAMPLES_SHOWN
+        return (
+            *self._problems[:EXAMPLES_SHOWN],
+            *([f"git cannot tell what it ignores in {more} more work trees"] if more > 0 else []),
+        )
 
     def _ask_git(self, folder: Path, prefix: str) -> None:
         if not self._choice.ignore or self._git_is_silent:
             return
-        found = ignored_below(folder)
-        self._git_is_silent = found.silent
-        self._ignored.update(prefix + path for path in found.paths)
-        self._problems += [found.problem] if found.problem else []
+        from searchmark.git.worktree import ignored_below
+
+        answer = ignored_below(folder)
+        self._git_is_silent = answer.silent
+        self._ignored.update(prefix + path for path in answer.paths)
+        self._problems += [answer.problem] if answer.problem else []
 
     def _enters(self, parent: str, prefix: str, name: str) -> bool:
         path = f"{prefix}{name}/"
         if name in SKIPPED_FOLDERS or Path(parent, name).is_symlink():
-            return False  # as ever; a link is counted with the files that hold no text
+            return False  # as in every folder; a link is counted with the files that hold no text
         reason = self._reason_of_folder(parent, name, path)
         if reason is not None:
             self._leave_out(path, reason)
         return reason is None
 
-    def _reason_of_folder(self, parent: str, name: str, path: str) -> Reason | None:
+    def _reason_of_folder(self, parent: str, name: str, path: str) -> SkipReason | None:
         if str(Path(parent, name)) in self._never:
             return "ours"
         if not self._choice.ignore:
@@ -185,7 +209,7 @@ class _Search:
 
     def _look_at(self, parent: str, prefix: str, name: str) -> None:
         path = prefix + name
-        if name == GIT:
+        if name == GIT_ENTRY:
             return
         if path in self._ignored:
             self._leave_out(path, "ignored")
@@ -193,24 +217,63 @@ class _Search:
             self._count(path, "chosen")
         else:
             file = os.path.join(parent, name)  # noqa: PTH118  # there may be many
-            if file in self._never or is_ours(file):
+            if file in self._never or is_our_file(file):
                 self._leave_out(path, "ours")
 
-    def _leave_out(self, path: str, reason: Reason) -> None:
+    def _leave_out(self, path: str, reason: SkipReason) -> None:
         self._pruned[path] = reason
         self._count(path, reason)
 
-    def _count(self, path: str, reason: Reason) -> None:
+    def _count(self, path: str, reason: SkipReason) -> None:
         self._counts[reason] = self._counts.get(reason, 0) + 1
         examples = self._examples.setdefault(reason, [])
-        if len(examples) < SHOWN:
+        if len(examples) < EXAMPLES_SHOWN:
             examples.append(path)
 
 
-def _prefix(folder: Path, parent: str) -> str:
-    below = Path(parent).relative_to(folder).as_posix()
-    return "" if below == "." else f"{below}/"
+# The files of a directory as documents: the id is the path below it, whatever bytes that is made of.
+
+BYTES_SAMPLED = 8192
 
 
-def _refuse(folder: Path, error: OSError) -> None:
-    raise FormatError(folder, None, f"cannot be read: {error.strerror}") from error
+@dataclass(frozen=True)
+class DirectorySource(DocumentSource):
+    """The files below a folder, which is named in messages as it was given."""
+
+    path: Path
+    files: FolderListing = FolderListing()  # noqa: RUF009  # frozen
+
+    def __reduce__(self) -> tuple[type[DirectorySource], tuple[Path, FolderListing]]:
+        return DirectorySource, (self.path.absolute(), self.files)  # another process may have another working directory
+
+    def stream(self) -> Iterator[Document | None]:
+        """Text files in path order; None for a binary file, a link or a file that cannot be read."""
+        for file, path in self.files.below(self.path):  # links to folders included, which are skipped like links to files
+            text = _read_text_file(file)
+            yield None if text is None else Document(path, text)
+
+    def names(self) -> Iterator[str]:
+        return (path for _, path in self.files.below(self.path))
+
+    def folder(self) -> Path:
+        return self.path.resolve()
+
+    @property
+    def chosen_files(self) -> FolderListing:
+        return self.files
+
+
+def _read_text_file(path: Path) -> str | None:
+    """The text of a file; None if it has none or cannot be read."""
+    if path.is_symlink() or not path.is_file():
+        return None
+    try:
+        content = path.read_bytes()
+    except OSError:
+        return None
+    return decode_content(content)
+
+
+def decode_content(content: bytes) -> str | None:
+    """Content as text, undecodable bytes replaced; None for anything binary."""
+    return None if b"\0" in content[:BYTES_SAMPLED] else content.decode("utf-8", "replace")

@@ -1,8 +1,4 @@
-"""Where a case is searched: documents that it brings along, a folder or file, a commit of a repository, or a service.
-
-A location is plain data, so that it can be told to any process, compared, and written down. Whether two of them can be
-travelled between, what tells their states apart and how they are opened is the business of each kind.
-"""
+"""A place where a case is searched, as plain data that can be sent to a worker. Kept light: every worker imports it."""
 
 from __future__ import annotations
 
@@ -12,19 +8,19 @@ from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any, ClassVar
 
-from searchmark.corpora.corpus import Corpus, load_corpus
-from searchmark.corpora.field_mapping import FieldMapping
-from searchmark.corpora.file_kinds import ChosenPaths
-from searchmark.corpora.folder_files import FolderFiles, files_of, read_from, refuse_choice
-from searchmark.corpora.folder_layouts import documents_in
-from searchmark.files.plain_data import plain_value
-from searchmark.options.corpus_choice import CorpusChoice
-from searchmark.records import Document
+from searchmark.config.inputs import CorpusInputSettings
+from searchmark.formats.corpora.corpus import Corpus, load_corpus
+from searchmark.formats.corpora.documents import find_collection
+from searchmark.formats.corpora.folder import list_folder, refuse_file_settings, why_no_folder
+from searchmark.formats.corpora.source import FieldMapping, FolderListing
+from searchmark.io.data import plain_value
+from searchmark.records.document import Document
+from searchmark.records.file_kinds import PathFilter
 
 Plain = dict[str, Any]
 
 
-class _Located:
+class _LocationBase:
     """What all kinds of locations answer; most of them have no history, so that is what is said here."""
 
     kind: ClassVar[str]
@@ -35,8 +31,8 @@ class _Located:
 
 
 @dataclass(frozen=True)
-class Documents(_Located):
-    """Documents that a case or a program brings along. They are told apart by ``digest``, since texts are long."""
+class Documents(_LocationBase):
+    """Documents of a case or a program. They are compared by ``digest``, since texts are long."""
 
     kind: ClassVar[str] = "documents"
 
@@ -68,7 +64,7 @@ class Documents(_Located):
 
 
 @dataclass(frozen=True)
-class Folder(_Located):
+class Folder(_LocationBase):
     """A directory of files, of which ``files`` are documents, or one file with documents, whose fields ``mapping`` names."""
 
     kind: ClassVar[str] = "folder"
@@ -76,15 +72,15 @@ class Folder(_Located):
     name: str
     path: Path
     mapping: FieldMapping = FieldMapping()  # frozen
-    files: FolderFiles = FolderFiles()  # noqa: RUF009  # frozen
+    files: FolderListing = FolderListing()  # noqa: RUF009  # frozen
 
     @classmethod
-    def found(cls, name: str, path: Path, choice: CorpusChoice) -> Folder:
-        """What lies there now, so that whoever is told of it searches the same files."""
-        file = documents_in(path) if path.is_dir() else path
+    def found(cls, name: str, path: Path, choice: CorpusInputSettings) -> Folder:
+        """What is there now, so that other processes search the same files."""
+        file = find_collection(path) if path.is_dir() else path
         if file is not None:
-            refuse_choice(read_from(path, file), choice.files)
-        files = files_of(path, choice.files, choice.never) if file is None else FolderFiles()
+            refuse_file_settings(why_no_folder(path, file), choice.files)
+        files = list_folder(path, choice.files, choice.never) if file is None else FolderListing()
         return cls(name, path, FieldMapping.parse(choice.mapping), files)
 
     @property
@@ -101,28 +97,25 @@ class Folder(_Located):
 
     @classmethod
     def from_plain(cls, data: Plain) -> Folder:
-        given = data["mapping"]
-        texts = None if given["text"] is None else tuple(given["text"])
-        mapping = FieldMapping(given["id"], given["title"], texts, given["table"])
-        return cls(data["name"], Path(data["path"]), mapping, FolderFiles.from_plain(data["files"]))
+        roles = data["mapping"]
+        texts = None if roles["text"] is None else tuple(roles["text"])
+        mapping = FieldMapping(roles["id"], roles["title"], texts, roles["table"])
+        return cls(data["name"], Path(data["path"]), mapping, FolderListing.from_plain(data["files"]))
 
 
 @dataclass(frozen=True)
-class Commit(_Located):
-    """The tree of a commit, by its full hash; of these ``kinds`` of files only, if any are named, and none ``excluded``.
-
-    ``excluded`` are patterns of a gold set; ``include`` and ``exclude`` are globs of whoever asks.
-    """
+class Commit(_LocationBase):
+    """The tree of a commit."""
 
     kind: ClassVar[str] = "commit"
 
     name: str
     path: Path
-    commit: str
-    kinds: tuple[str, ...] = ()
-    excluded: tuple[str, ...] = ()
-    include: tuple[str, ...] = ()
-    exclude: tuple[str, ...] = ()
+    commit: str  # the full hash
+    kinds: tuple[str, ...] = ()  # of files; all if none is named
+    excluded: tuple[str, ...] = ()  # patterns of the gold set
+    include: tuple[str, ...] = ()  # globs of the user
+    exclude: tuple[str, ...] = ()  # globs of the user
 
     @property
     def _choice(self) -> tuple[tuple[str, ...], ...]:
@@ -149,13 +142,13 @@ class Commit(_Located):
         return isinstance(other, Commit) and self.history == other.history
 
     @property
-    def wanted(self) -> ChosenPaths:
+    def wanted(self) -> PathFilter:
         """Which paths are searched."""
-        return ChosenPaths(self.kinds, self.excluded, self.include, self.exclude)
+        return PathFilter(self.kinds, self.excluded, self.include, self.exclude)
 
     def open(self) -> Corpus:
         """The corpus of this commit alone; to visit several, a walk takes a fraction of the time."""
-        from searchmark.corpora.snapshots import CommitSource, corpus_name
+        from searchmark.formats.corpora.snapshots import CommitSource, corpus_name
 
         return Corpus(corpus_name(self.path, self.commit), CommitSource(self.path, self.commit, self.wanted))
 
@@ -169,7 +162,7 @@ class Commit(_Located):
 
 
 @dataclass(frozen=True)
-class Remote(_Located):
+class Remote(_LocationBase):
     """A service, which searches what it has: there is no corpus of ours, and nothing is known about what exists there."""
 
     kind: ClassVar[str] = "remote"
@@ -195,13 +188,13 @@ Location = Documents | Folder | Commit | Remote
 
 
 def location_of(corpus: Corpus, never: Iterable[Path] = ()) -> Documents | Folder:
-    """Where a corpus that somebody holds is: the folder with the choice of its files or the file that it is read from, or else
+    """Where a corpus in memory came from: the folder with the choice of its files or the file that it is read from, or else
     its documents themselves.
 
     ``never`` are files of a folder that are no documents.
     """
-    from searchmark.corpora.directory import DirectorySource
-    from searchmark.corpora.documents import FileSource
+    from searchmark.formats.corpora.documents import FileSource
+    from searchmark.formats.corpora.folder import DirectorySource
 
     match corpus.source:
         case DirectorySource(path, files):

@@ -1,8 +1,4 @@
-"""Our own run files: a header line, then one line per answer.
-
-The header counts the answers and carries a digest of all that follows, so that a file that was cut short
-or damaged is never taken for a run.
-"""
+"""Searchmark's own run files: a header line, then one line per answer."""
 
 from __future__ import annotations
 
@@ -19,42 +15,35 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
+from searchmark.config.strict import Number, Whole, strict_record
 from searchmark.errors import FormatError
-from searchmark.files.plain_data import TOO_DEEP, is_too_deep
-from searchmark.files.schemas import Schema
-from searchmark.files.store import BOM, atomic_write, check_shape, parse_json, plain_json, read_bytes
-from searchmark.options.strict import strict_record
-from searchmark.records import (
-    NOTHING_KNOWN,
-    STATUSES,
-    AnswerDetails,
-    Provenance,
-    Run,
-    RunLabel,
-    Status,
-    is_line_range,
-    line_columns,
-)
-from searchmark.records.columns import starts_of
-from searchmark.runs.source import RunFile
+from searchmark.formats.runs.source import RunFile
+from searchmark.io.data import TOO_DEEP, Schema, check_shape, is_too_deep, parse_json, plain_json
+from searchmark.io.store import BOM, atomic_write, read_bytes
+from searchmark.records.answers import NOTHING_KNOWN, STATUSES, AnswerDetails, Status
+from searchmark.records.columns import line_columns, starts_of
+from searchmark.records.document import is_line_range
+from searchmark.records.provenance import Provenance, RunLabel
+from searchmark.records.run import Run
 
 if TYPE_CHECKING:
     from pydantic import TypeAdapter
+
 
 RUN_SCHEMA = Schema("run", 1)
 
 
 @strict_record
-class Header:
+class RunHeader:
     """The first line of a run file."""
 
-    schema_version: int
+    schema_version: Whole
     record: Literal["run"]
     label: RunLabel
-    answers: int
+    answers: Whole
     sha256: str
     provenance: Provenance = Provenance()
-    dropped: Mapping[str, int] = field(default_factory=dict)
+    dropped: Mapping[str, Whole] = field(default_factory=dict)
 
 
 @strict_record
@@ -67,22 +56,22 @@ class AnswerLine:
     case: str
     status: Status
     ids: list[str] = field(default_factory=list)
-    scores: list[float | None] | None = None
+    scores: list[Number | None] | None = None
     valid: list[bool] | None = None
-    lines: list[tuple[int, int] | None] | None = None
+    lines: list[tuple[Whole, Whole] | None] | None = None
     query: str | None = None
     details: AnswerDetails = NOTHING_KNOWN
 
 
 @cache
-def _adapters() -> tuple[TypeAdapter[Header], TypeAdapter[AnswerLine]]:
+def _line_adapters() -> tuple[TypeAdapter[RunHeader], TypeAdapter[AnswerLine]]:
     from pydantic import TypeAdapter
 
-    return TypeAdapter(Header), TypeAdapter(AnswerLine)
+    return TypeAdapter(RunHeader), TypeAdapter(AnswerLine)
 
 
-def write_native(run: Run, path: str | PathLike[str], *, private: bool = False) -> None:
-    body = "".join(json.dumps(_line(run, row)) + "\n" for row in range(len(run))).encode()
+def write_native_run(run: Run, path: str | PathLike[str], private: bool = False) -> None:
+    body = "".join(json.dumps(_answer_line(run, row)) + "\n" for row in range(len(run))).encode()
     header = {
         **RUN_SCHEMA.header(),
         "label": asdict(run.label),
@@ -96,7 +85,7 @@ def write_native(run: Run, path: str | PathLike[str], *, private: bool = False) 
         file.write(body)
 
 
-def _line(run: Run, row: int) -> dict[str, Any]:
+def _answer_line(run: Run, row: int) -> dict[str, Any]:
     rows = run.rows_of(row)
     line: dict[str, Any] = {"case": run.case_ids[row], "status": STATUSES[run.status[row]], "ids": run.ids_of(row)}
     if not np.isnan(run.scores[rows]).all():
@@ -114,55 +103,42 @@ def _line(run: Run, row: int) -> dict[str, Any]:
     return line
 
 
-def read_native_run(file: RunFile) -> list[Run]:
-    return [read_native(file.path)]
-
-
-def read_native(path: str | PathLike[str]) -> Run:
-    path = Path(path)
+def read_native_run(file: RunFile) -> Run:
+    path = file.path
     first, _, body = read_bytes(path).removeprefix(BOM).partition(b"\n")
     data = parse_json(path, first.decode("utf-8", "replace"), 1)
     if not isinstance(data, dict):
         raise FormatError(path, "line 1", "is not the header of a run")
     if is_too_deep(data):
         raise FormatError(path, "line 1", TOO_DEEP)
-    header = check_shape(path, _adapters()[0], RUN_SCHEMA.upgraded(path, data), "line 1")
-    if any(moment is not None and moment.tzinfo is None for moment in _moments(header.provenance)):
+    header = check_shape(path, _line_adapters()[0], RUN_SCHEMA.upgrade(path, data), "line 1")
+    if any(moment is not None and moment.tzinfo is None for moment in _dates_of(header.provenance)):
         raise FormatError(path, "line 1.provenance", "a time has no time zone")
     lines = body.decode("utf-8", "replace").removesuffix("\n").split("\n") if body else []
     if len(lines) != header.answers:
         raise FormatError(path, "answers", f"the header counts {header.answers} answers, the file holds {len(lines)}: cut short?")
     if hashlib.sha256(body).hexdigest() != header.sha256:
-        _find_damage(path, lines)
+        for number, line in enumerate(lines, 2):  # a line that is broken by itself says more than a digest that does not fit
+            _read_line(path, number, line)
         raise FormatError(path, "sha256", "the digest in the header does not fit the answers: the file was damaged or edited")
     answers = [_read_line(path, number, line) for number, line in enumerate(lines, 2)]
-    _refuse_repetition(path, answers)
-    return _assemble(header, answers)
+    line_by_case: dict[str, int] = {}
+    for number, answer in enumerate(answers, 2):
+        first_line = line_by_case.setdefault(answer.case, number)
+        if first_line != number:
+            raise FormatError(path, f"line {number}.case", f"{answer.case!r} is a duplicate of line {first_line}")
+    return _assemble_run(header, answers)
 
 
-def _moments(provenance: Provenance) -> Iterator[datetime | None]:
+def _dates_of(provenance: Provenance) -> Iterator[datetime | None]:
     yield from (provenance.started, provenance.ended, provenance.baseline.date if provenance.baseline else None)
     for part in provenance.parts:
-        yield from _moments(part.provenance)
-
-
-def _refuse_repetition(path: Path, answers: list[AnswerLine]) -> None:
-    seen: dict[str, int] = {}
-    for number, answer in enumerate(answers, 2):
-        first = seen.setdefault(answer.case, number)
-        if first != number:
-            raise FormatError(path, f"line {number}.case", f"{answer.case!r} is a duplicate of line {first}")
-
-
-def _find_damage(path: Path, lines: list[str]) -> None:
-    """Raise for the first line that is broken by itself, which says more than a digest that does not fit."""
-    for number, line in enumerate(lines, 2):
-        _read_line(path, number, line)
+        yield from _dates_of(part.provenance)
 
 
 def _read_line(path: Path, number: int, line: str) -> AnswerLine:
     place = f"line {number}"
-    answer = check_shape(path, _adapters()[1], parse_json(path, line, number), place)
+    answer = check_shape(path, _line_adapters()[1], parse_json(path, line, number), place)
     for name in ("scores", "valid", "lines"):
         column = getattr(answer, name)
         if column is not None and len(column) != len(answer.ids):
@@ -176,9 +152,9 @@ def _read_line(path: Path, number: int, line: str) -> AnswerLine:
     return answer
 
 
-def _assemble(header: Header, answers: list[AnswerLine]) -> Run:
+def _assemble_run(header: RunHeader, answers: list[AnswerLine]) -> Run:
     scores = [score for answer in answers for score in answer.scores or [None] * len(answer.ids)]
-    known = bool(answers) and all(answer.valid is not None for answer in answers)
+    has_validity = bool(answers) and all(answer.valid is not None for answer in answers)
     first_line, last_line = line_columns([span for answer in answers for span in answer.lines or [None] * len(answer.ids)])
     return Run(
         label=header.label,
@@ -187,7 +163,7 @@ def _assemble(header: Header, answers: list[AnswerLine]) -> Run:
         ids=[hit for answer in answers for hit in answer.ids],
         scores=np.array([np.nan if score is None else score for score in scores], np.float64),
         status=np.array([STATUSES.index(answer.status) for answer in answers], np.uint8),
-        valid=np.array([flag for answer in answers for flag in answer.valid or ()], bool) if known else None,
+        valid=np.array([flag for answer in answers for flag in answer.valid or ()], bool) if has_validity else None,
         first_line=first_line,
         last_line=last_line,
         provenance=header.provenance,

@@ -1,15 +1,68 @@
-"""What a file tells of ids, scores and ranks: checked, each with its place in the file."""
+"""A file that runs are read from, and checks of the ids, scores and ranks in it."""
 
 from __future__ import annotations
 
 import math
 import re
 from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
 from itertools import pairwise
 from typing import Any
 
 from searchmark.errors import FormatError, shortened
-from searchmark.runs.source import RunFile
+from searchmark.formats.input_file import InputFile
+from searchmark.io.data import parse_json
+from searchmark.records.dataframes import RUN_COLUMN_NAMES, normalize_name
+
+# A file on its way to becoming a run: read once, parsed once, with the names that --map gives its fields.
+
+HEAD_SIZE = 1 << 16  # bytes that tell the format: the header of a CSV may name a hundred columns
+
+
+@lru_cache(maxsize=4096)
+def first_named(names: tuple[str, ...], words: tuple[str, ...]) -> str | None:
+    """The first of some names that is one of the words, in the order of the words."""
+    by_word = {normalize_name(name): name for name in reversed(names)}
+    return next((by_word[word] for word in map(normalize_name, words) if word in by_word), None)
+
+
+@dataclass(frozen=True, eq=False)
+class RunFile(InputFile):
+    """One file or folder that runs are read from."""
+
+    format_given: bool = False  # by a user, who knows better than what a file looks like
+
+    @cached_property
+    def head(self) -> bytes:
+        return self.start(HEAD_SIZE).lstrip()
+
+    @cached_property
+    def data(self) -> Any:
+        """The content of a JSON file; NaN is let in, and refused with its place where it is a score."""
+        return parse_json(self.path, self.text, constants=True)
+
+    @cached_property
+    def by_line(self) -> bool:
+        """Whether every line is a separate JSON value, by the name of the file or by its first two lines."""
+        first, separator, rest = self.head.partition(b"\n")
+        if not separator or not rest.strip():
+            return self.extension in {".jsonl", ".ndjson"}
+        return first.rstrip().endswith(b"}") and rest.lstrip().startswith(b"{")
+
+    def column(self, role: str, names: tuple[str, ...], words: tuple[str, ...] | None = None) -> str | None:
+        """Which of some names has a role: the one that was given for it, or one that says so; None if none does."""
+        name = self.field_names.get(role)
+        if name is None:
+            return first_named(names, RUN_COLUMN_NAMES[role] if words is None else words)
+        if name not in names:
+            raise FormatError(
+                self.path, None, f"has no field {name!r}, which --map run.{role} names; it has {', '.join(map(repr, names))}"
+            )
+        return name
+
+
+# What a file tells of ids, scores and ranks: checked, each with its place in the file.
 
 _NUMBER = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:e[+-]?\d+)?", re.IGNORECASE)
 
@@ -38,7 +91,7 @@ def score_of(file: RunFile, place: str, value: Any, what: str = "score") -> floa
     return number
 
 
-def written_number(file: RunFile, place: str, text: str, what: str) -> float:
+def parse_number(file: RunFile, place: str, text: str, what: str) -> float:
     """A number as CSV has it; NaN where the field is empty."""
     text = text.strip()
     if not text:
@@ -67,7 +120,7 @@ def refuse_two_rankings(file: RunFile, case: str, ranks: Sequence[float], ids: S
         )
 
 
-def two_queries(file: RunFile, case: str, one: str, other: str) -> FormatError:
+def two_queries_error(file: RunFile, case: str, one: str, other: str) -> FormatError:
     """What is called a case and asks several things is none: a topic or a category, for instance."""
     return file.error(
         shortened(case, 60),

@@ -1,32 +1,35 @@
-"""Where cases come from: one reader per file format, chosen by what the file holds.
-
-Private: what is meant for others is a name of `searchmark`.
-"""
+"""Load and save suites."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from searchmark.errors import UsageError
-from searchmark.files.recognised import SUITE, telling_what_it_is
-from searchmark.files.store import check_readable, collector_paused
-from searchmark.options.field_names import check_suite_roles
-from searchmark.options.grade_words import check_grade_words
-from searchmark.options.user_paths import user_path
-from searchmark.records import Suite
-from searchmark.suites.builtin import BuiltinSuite, builtin_suite, refuse_change
-from searchmark.suites.checks import check_metadata
-from searchmark.suites.detect import FORMATS, detect
-from searchmark.suites.source import Source, Topics
+from searchmark.config.builtin import builtin_suite_at, refuse_builtin_target
+from searchmark.config.inputs import check_grade_words, check_suite_roles
+from searchmark.errors import FormatError, UsageError
+from searchmark.formats import (
+    SUITE_FORMATS,
+    WRITABLE_FORMATS,
+    SuiteFormat,
+    all_formats,
+    find_format,
+    named_format,
+    plugin_that_fits,
+)
+from searchmark.formats.detection import SUITE_ROLE, hint_at_file_kind
+from searchmark.formats.suites.checks import check_cases, check_metadata
+from searchmark.formats.suites.source import Source, Topics
+from searchmark.io.paths import user_path
+from searchmark.io.store import check_readable, pause_garbage_collector
+from searchmark.records.sentences import count_of
+from searchmark.records.suite import Suite
 
 if TYPE_CHECKING:
-    from searchmark.suites.native import SuiteSetup
-
-WRITABLE = ("native", "gold-set", "qrels", "beir")
+    from searchmark.formats.suites.native import SuiteSetup
 
 
 def load_suite(
@@ -55,98 +58,78 @@ def load_suite_with_setup(
     grades: Mapping[str, float] | None = None,
 ) -> tuple[Suite, SuiteSetup]:
     """Read a suite, and what its header says about testing it; only native suites have one."""
-    builtin = builtin_suite(path)
+    builtin = builtin_suite_at(path)
     file = user_path(path) if builtin is None else builtin.file
     source = Source(file, field_names=check_suite_roles(mapping or {}), grades=check_grade_words(grades or {}))
     check_readable(source.path)
     if builtin is None:
-        return _with_setup(source, format, topics)
-    return _as_builtin(builtin, *_with_setup(source, format or builtin.format, topics or builtin.topics))
-
-
-def _as_builtin(builtin: BuiltinSuite, suite: Suite, setup: SuiteSetup) -> tuple[Suite, SuiteSetup]:
-    """The suite under the name that it is called by, so that what is made with it names no path of this machine."""
+        return _read_with_setup(source, format, topics)
+    suite, setup = _read_with_setup(source, format or builtin.format, topics or builtin.topics)
+    # Under the name that it is called by, so that what is made with it names no path of this machine.
     return replace(suite, name=builtin.reference, files=builtin.answers()), replace(setup, corpus=setup.corpus or builtin.corpus)
 
 
-def read_suite(source: Source, format: str | None = None, topics: str | PathLike[str] | None = None) -> Suite:  # noqa: A002  # as above
+def read_suite(source: Source, format: str | None = None) -> Suite:  # noqa: A002  # as above
     """Read a suite from a source that is known to be readable."""
-    return _with_setup(source, format, topics)[0]
+    return _read_with_setup(source, format, None)[0]
 
 
-def _with_setup(source: Source, wanted: str | None, topics: str | PathLike[str] | None) -> tuple[Suite, SuiteSetup]:
-    from searchmark.suites.native import NO_SETUP, read_native_with_setup
-    from searchmark.suites.table import refuse_unused
+def detect_suite_format(source: Source) -> str:
+    """The name of the format; a table where --map names its columns."""
+    from searchmark.formats.suites.detection import recognise_format
 
-    asked = None if topics is None else Topics(user_path(topics), source.field_names)
-    if asked is not None:
-        source = replace(source, field_names={})  # with topics, queries and what is known of them are there
-    with collector_paused():
-        with telling_what_it_is(source.path, SUITE):  # of a file that has a format, its reader knows what is wrong
-            chosen = wanted or detect(source)
-        refuse_unused(chosen, source)
-        native = chosen == "native" and asked is None
-        suite, setup = read_native_with_setup(source) if native else (_read(source, chosen, asked), NO_SETUP)
+    return recognise_format(source)
+
+
+def _read_with_setup(source: Source, format_name: str | None, topics: str | PathLike[str] | None) -> tuple[Suite, SuiteSetup]:
+    if topics is not None:  # queries and what is known of them are there
+        source = replace(source, topics=Topics(user_path(topics), source.field_names), field_names={})
+    with pause_garbage_collector():
+        try:
+            with hint_at_file_kind(source.path, SUITE_ROLE):  # of a file that has a format, its reader knows what is wrong
+                name = format_name or detect_suite_format(source)
+            suite, setup = _read_format(source, named_format(SuiteFormat, name))
+        except FormatError:
+            plugin = plugin_that_fits(SuiteFormat, source) if format_name is None else None
+            if plugin is None:
+                raise
+            suite, setup = _read_format(source, plugin)
     check_metadata(source.path, suite.metadata)
-    files = tuple(Path(path).absolute() for path in (source.path, None if asked is None else asked.path) if path is not None)
-    return replace(suite, files=files), setup
+    paths = (source.path, None if source.topics is None else source.topics.path)
+    return replace(suite, files=tuple(Path(path).absolute() for path in paths if path is not None)), setup
 
 
-def _read(source: Source, chosen: str, topics: Topics | None) -> Suite:
-    if chosen not in FORMATS:
-        raise UsageError(f"there is no suite format {chosen!r}; the formats are {', '.join(FORMATS)}")
-    if chosen == "qrels":
-        from searchmark.suites.trec import read_qrels
+def _read_format(source: Source, chosen: SuiteFormat) -> tuple[Suite, SuiteSetup]:
+    from searchmark.formats.suites.native import NO_SETUP, read_native_with_setup
 
-        return read_qrels(source.path, topics)
-    if chosen == "diversity-qrels":
-        from searchmark.suites.trec import read_diversity_qrels
-
-        return read_diversity_qrels(source.path, topics)
-    if chosen == "labels":
-        from searchmark.suites.labels import read_labels
-
-        if topics is not None and topics.field_names:
-            raise UsageError(
-                f"{topics.path}: --map names a field of the suite, but lists of queries for labels have id, query and type"
-            )
-        return read_labels(source, None if topics is None else topics.path)
-    if topics is not None:
+    _refuse_unused_mapping(chosen, source)
+    if source.topics is not None and not chosen.topics:
         raise UsageError(f"{source.path} carries its own queries; topics belong to TREC qrels and to labels")
-    return _reader(chosen)(source)
+    if chosen.name == "native":
+        return read_native_with_setup(source)
+    suite = chosen.call(source.path, chosen.read, source)
+    if chosen.name not in SUITE_FORMATS:
+        if not isinstance(suite, Suite):
+            raise chosen.failure(source.path, f"read {type(suite).__name__}, not a Suite")
+        check_cases(source.path, suite.cases)
+    return suite, NO_SETUP
 
 
-def _reader(name: str) -> Callable[[Source], Suite]:
-    """The reader of a format, imported when it is needed."""
-    from importlib import import_module
-
-    module, function = FORMATS[name]
-    reader: Callable[[Source], Suite] = getattr(import_module(f"searchmark.suites.{module}"), function)
-    return reader
+def _refuse_unused_mapping(chosen: SuiteFormat, source: Source) -> None:
+    """Names of columns and words for grades are for files that have such; for others they would be ignored in silence."""
+    if source.field_names and chosen.name != "table":
+        columns = count_of(len(source.field_names), "column")
+        raise UsageError(f"{source.path}: --map names {columns} of the suite, but {chosen.name} files have names of their own")
+    if source.grades and not chosen.words:
+        raise UsageError(f"{source.path}: --grades says what words are worth, but grades in {chosen.name} files are whole numbers")
 
 
 def save_suite(suite: Suite, path: str | PathLike[str], *, format: str = "native") -> list[str]:  # noqa: A002  # as above
     """Write a suite, whole or not at all; returns what the format could not hold, a sentence each."""
-    refuse_change(path)
-    writer = _writer(format)
-    return list(writer(suite, user_path(path)))
-
-
-def _writer(name: str) -> Callable[[Suite, str | PathLike[str]], Iterable[str]]:
-    if name == "native":
-        from searchmark.suites.native import write_native
-
-        return write_native
-    if name == "gold-set":
-        from searchmark.suites.gold_set import write_gold_set
-
-        return write_gold_set
-    if name == "qrels":
-        from searchmark.suites.trec import write_qrels
-
-        return write_qrels
-    if name == "beir":
-        from searchmark.suites.beir import write_beir
-
-        return write_beir
-    raise UsageError(f"suites cannot be written as {name!r}; the formats are {', '.join(WRITABLE)}")
+    refuse_builtin_target(path)
+    chosen = find_format(SuiteFormat, format)
+    if chosen is None or chosen.write is None:
+        others = [each.name for each in all_formats(SuiteFormat) if each.write is not None and each.name not in WRITABLE_FORMATS]
+        raise UsageError(f"suites cannot be written as {format!r}; the formats are {', '.join([*WRITABLE_FORMATS, *others])}")
+    path = user_path(path)
+    return list(chosen.call(path, chosen.write, suite, path) or ())

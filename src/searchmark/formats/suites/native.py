@@ -1,4 +1,4 @@
-"""Searchmark's own suite files: YAML, JSON, or JSONL with one case per line after a header line."""
+"""Searchmark's own suite files in YAML, JSON and JSONL."""
 
 from __future__ import annotations
 
@@ -11,29 +11,31 @@ from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from searchmark.config.gates import GateSettings
+from searchmark.config.strict import Whole, strict_record
 from searchmark.errors import FormatError, UsageError
-from searchmark.files.schemas import Schema
-from searchmark.files.store import check_shape, inner_stem, write_text
-from searchmark.options.gate_options import GateOptions
-from searchmark.options.strict import strict_record
-from searchmark.options.user_paths import user_path
-from searchmark.records import Case, Defaults, Suite, SuiteKind
-from searchmark.suites.checks import check_cases, check_defaults
-from searchmark.suites.source import Source
+from searchmark.formats.suites.checks import check_cases, check_defaults
+from searchmark.formats.suites.source import Source
+from searchmark.io.data import Schema, check_shape
+from searchmark.io.packed import inner_stem
+from searchmark.io.paths import user_path
+from searchmark.io.store import write_text
+from searchmark.records.suite import Case, Defaults, Suite, SuiteKind
 
 if TYPE_CHECKING:
     from pydantic import TypeAdapter
 
 
 SUITE_SCHEMA = Schema("suite", 1)
-APPROVALS = "approvals"  # who took which expectations from a run; a part of the metadata in memory
+
+APPROVALS_FIELD = "approvals"  # who took which expectations from a run; a part of the metadata in memory
 
 
 @strict_record
 class SuiteFile:
     """What a native suite file holds; in JSONL all but the cases is in the first line."""
 
-    schema_version: int
+    schema_version: Whole
     name: str | None = None
     kind: SuiteKind | None = None
     description: str | None = None
@@ -45,23 +47,22 @@ class SuiteFile:
     agent: str | Mapping[str, Any] | None = None
     mode: str | None = None
     corpus: str | None = None
-    gates: GateOptions = GateOptions()
+    gates: GateSettings = GateSettings()
     only_in_ci: bool = False
     skip_if_missing: bool = False
 
 
 @dataclass(frozen=True)
 class SuiteSetup:
-    """How a suite is tested, as far as its file says so: it is no part of the suite, and of none of its digests.
+    """How a suite is tested, as far as its file says so. It is no part of the suite and of none of its digests.
 
-    ``agent`` is a name, or ``{name, source, config}``, and ``mode`` the one of its modes that it is asked in. The paths are
-    those of the file, relative ones from its folder on.
+    Paths are those of the file, relative ones from its folder on.
     """
 
-    agent: str | Mapping[str, Any] | None = None
-    mode: str | None = None
+    agent: str | Mapping[str, Any] | None = None  # a name, or ``{name, source, config}``
+    mode: str | None = None  # the mode of the agent to ask
     corpus: Path | None = None
-    gates: GateOptions = GateOptions()
+    gates: GateSettings = GateSettings()
     only_in_ci: bool = False
     skip_if_missing: bool = False
 
@@ -84,28 +85,32 @@ def read_native(source: Source) -> Suite:
 def read_native_with_setup(source: Source) -> tuple[Suite, SuiteSetup]:
     """Read a native suite, and what its header says about testing it."""
     path = source.path
-    content = _read_jsonl(source) if source.by_line else _checked(path, _with_numbers(source) if source.is_yaml else source.data)
+    content = (
+        _read_jsonl(source)
+        if source.by_line
+        else _check_suite(path, _parse_with_numbers(source) if source.is_yaml else source.data)
+    )
     check_defaults(path, content.defaults)
     if not content.cases:
         raise FormatError(path, None if source.by_line else "cases", "holds no cases")
     check_cases(path, content.cases)
-    return _suite(path, content), _setup(source, content)
+    return _build_suite(path, content), _read_setup(source, content)
 
 
-def _setup(source: Source, content: SuiteFile) -> SuiteSetup:
+def _read_setup(source: Source, content: SuiteFile) -> SuiteSetup:
     """What the header says, with paths that do not depend on the working directory."""
     folder, gates, agent = source.path.absolute().parent, content.gates, content.agent
     if gates.baseline is not None:
         gates = replace(gates, baseline=str(folder / user_path(gates.baseline)))
     if source.is_yaml and isinstance(agent, Mapping):
-        from searchmark.files.yaml_files import parse_yaml
+        from searchmark.io.data import parse_yaml
 
         agent = parse_yaml(source.path, source.text, numbers=True)["agent"]  # options of an agent are settings, and no ids
     corpus = None if content.corpus is None else folder / user_path(content.corpus)
     return SuiteSetup(agent, content.mode, corpus, gates, content.only_in_ci, content.skip_if_missing)
 
 
-def _suite(path: Path, content: SuiteFile) -> Suite:
+def _build_suite(path: Path, content: SuiteFile) -> Suite:
     return Suite.from_cases(
         content.name or inner_stem(path),
         content.cases,
@@ -113,7 +118,7 @@ def _suite(path: Path, content: SuiteFile) -> Suite:
         defaults=content.defaults,
         description=content.description,
         model=content.model,
-        metadata={**content.metadata, **({APPROVALS: list(content.approvals)} if content.approvals else {})},
+        metadata={**content.metadata, **({APPROVALS_FIELD: list(content.approvals)} if content.approvals else {})},
     )
 
 
@@ -123,7 +128,7 @@ def write_native(suite: Suite, path: str | PathLike[str]) -> Iterator[str]:
     if not len(suite):
         raise UsageError(f"{path} cannot be written: the suite {suite.name!r} has no cases")
     header = {key: value for key, value in _header(suite).items() if value}
-    cases = [_compact(case) for case in suite.cases]
+    cases = [_compact_case(case) for case in suite.cases]
     if path.suffix.lower() == ".jsonl":
         lines = [json.dumps(row) for row in (header, *cases)]
         write_text(path, "\n".join(lines) + "\n")
@@ -135,7 +140,9 @@ def write_native(suite: Suite, path: str | PathLike[str]) -> Iterator[str]:
 
 
 def _header(suite: Suite) -> dict[str, Any]:
-    approvals = _approvals(suite)
+    approvals = suite.metadata.get(APPROVALS_FIELD)
+    if not isinstance(approvals, list) or not all(isinstance(each, dict) for each in approvals):
+        approvals = []  # something else of this name is metadata like any other
     return {
         "schema_version": SUITE_SCHEMA.version,
         "name": suite.name,
@@ -143,18 +150,12 @@ def _header(suite: Suite) -> dict[str, Any]:
         "description": suite.description,
         "defaults": asdict(suite.defaults),
         "model": suite.model,
-        "metadata": {name: value for name, value in suite.metadata.items() if name != APPROVALS or value != approvals},
-        APPROVALS: approvals,
+        "metadata": {name: value for name, value in suite.metadata.items() if name != APPROVALS_FIELD or value != approvals},
+        APPROVALS_FIELD: approvals,
     }
 
 
-def _approvals(suite: Suite) -> list[Mapping[str, Any]]:
-    """What the file keeps beside its metadata; anything else of this name is metadata like any other."""
-    known = suite.metadata.get(APPROVALS)
-    return known if isinstance(known, list) and all(isinstance(each, dict) for each in known) else []
-
-
-def _compact(case: Case) -> dict[str, Any]:
+def _compact_case(case: Case) -> dict[str, Any]:
     """A case without the fields that have their default value."""
     plain = Case(case.id)
     names = [entry.name for entry in fields(Case)]
@@ -172,21 +173,21 @@ def _compact(case: Case) -> dict[str, Any]:
     return row
 
 
-def _checked(path: Path, data: Any) -> SuiteFile:
+def _check_suite(path: Path, data: Any) -> SuiteFile:
     if not isinstance(data, dict):
         raise FormatError(path, None, "is not a mapping with 'schema_version' and 'cases' at its top")
     if "schema_version" not in data:
         reason = "is missing: this is not a native suite, and no other format was recognised (name one with --format)"
         raise FormatError(path, "schema_version", reason)
     try:
-        return check_shape(path, suite_file_adapter(), SUITE_SCHEMA.upgraded(path, data))
+        return check_shape(path, suite_file_adapter(), SUITE_SCHEMA.upgrade(path, data))
     except FormatError:
         raise
     except UsageError as error:  # fields of a gate that are right one by one, and not together
         raise FormatError(path, "gates", str(error)) from error
 
 
-def _with_numbers(source: Source) -> Any:
+def _parse_with_numbers(source: Source) -> Any:
     """YAML numbers arrive as text; the version is checked before the shape that would turn it into a number.
 
     Requests of cases are sent as they stand: their numbers are such.
@@ -200,11 +201,11 @@ def _with_numbers(source: Source) -> Any:
     if not isinstance(cases, list) or not any(isinstance(case, dict) and "request" in case for case in cases):
         return data
     exact = source.with_numbers.data["cases"]
-    return {**data, "cases": [_with_request(case, numbered) for case, numbered in zip(cases, exact, strict=True)]}
-
-
-def _with_request(case: Any, exact: Any) -> Any:
-    return {**case, "request": exact["request"]} if isinstance(case, dict) and "request" in case else case
+    restored = [
+        case | {"request": each["request"]} if isinstance(case, dict) and "request" in case else case
+        for case, each in zip(cases, exact, strict=True)
+    ]
+    return {**data, "cases": restored}
 
 
 def _read_jsonl(source: Source) -> SuiteFile:
@@ -212,16 +213,11 @@ def _read_jsonl(source: Source) -> SuiteFile:
     if not source.lines:
         raise FormatError(path, None, "is empty; its first line must be the header with 'schema_version'")
     (_, header), *rest = source.lines
-    content = _checked(path, header)
-    cases = _checked_cases(path, rest)
-    return SuiteFile(**{**content.__dict__, "cases": content.cases + cases})
-
-
-def _checked_cases(path: Path, lines: list[tuple[int, Any]]) -> tuple[Case, ...]:
-    """All cases at once, which is much faster; one by one only to find the line of the first flaw."""
+    content = _check_suite(path, header)
     from pydantic import TypeAdapter, ValidationError
 
-    try:
-        return TypeAdapter(tuple[Case, ...]).validate_python([value for _, value in lines])
+    try:  # all cases at once, which is much faster; one by one only to find the line of the first flaw
+        cases = TypeAdapter(tuple[Case, ...]).validate_python([value for _, value in rest])
     except (ValidationError, RecursionError):
-        return tuple(check_shape(path, TypeAdapter(Case), value, f"line {number}") for number, value in lines)
+        cases = tuple(check_shape(path, TypeAdapter(Case), value, place) for place, value in rest)
+    return replace(content, cases=content.cases + cases)

@@ -1,8 +1,4 @@
-"""A file on its way to becoming a suite: read once, parsed once, every part with its place.
-
-Readers ask an `Entry` for what they need by name and type; what is missing or of another type becomes one
-sentence with file, place and reason. Names are compared in snake_case, so ``expectedIds`` is ``expected_ids``.
-"""
+"""A file that a suite is read from, whose entries know their places."""
 
 from __future__ import annotations
 
@@ -14,16 +10,17 @@ from pathlib import Path
 from typing import Any
 
 from searchmark.errors import FormatError
-from searchmark.files.known_kinds import snake
-from searchmark.files.parquet import is_parquet
-from searchmark.files.store import BOM, inner_stem, inner_suffix, open_file, parse_json, read_utf8
-from searchmark.suites.script import EXTENSIONS as SCRIPT_EXTENSIONS
-from searchmark.suites.script import script_cases
-from searchmark.suites.spans import plain_value
+from searchmark.formats.detection import CASE_LISTS, snake_case
+from searchmark.formats.input_file import InputFile, json_lines
+from searchmark.io.data import parse_json
+from searchmark.io.packed import inner_stem
+from searchmark.io.rows import is_parquet
+from searchmark.io.store import read_utf8
 
-# Where files keep their list of cases.
-LISTS = ("test_cases", "fixtures", "cases", "benchmark_cases", "queries", "requests", "instances")
+SCRIPT_EXTENSIONS = frozenset({".ts", ".mts", ".cts", ".tsx", ".js", ".mjs", ".cjs", ".jsx"})
+
 HIGHEST_NUMBER = 10**9 - 1
+
 _WHOLE = re.compile(r"\s*([+-]?\d{1,12})(?:\.0*)?\s*")
 
 
@@ -41,15 +38,14 @@ class Topics:
 
 
 @dataclass(frozen=True, eq=False)
-class Source:
+class Source(InputFile):
     """One file or folder that a suite is read from."""
 
-    path: Path
     pipe: bool = False  # whether it may be a pipe that is open already; such a source is asked for its text alone
     content: str | None = None  # the text, where it is known and the file is not to be read
-    field_names: Mapping[str, str] = field(default_factory=dict)  # what the file calls a query, a target and so on
     grades: Mapping[str, float] = field(default_factory=dict)  # what a grade that is written as a word is worth
     numbers: bool = False  # whether numbers of YAML become such: in suites they are ids, and text
+    topics: Topics | None = None  # where the queries are, if they are in a second file
 
     @cached_property
     def text(self) -> str:
@@ -61,26 +57,24 @@ class Source:
         return folder_name(self.path) if self.path.is_dir() else inner_stem(self.path)
 
     @cached_property
-    def extension(self) -> str:
-        return inner_suffix(self.path)
-
-    @cached_property
     def head(self) -> str:
         """How the text begins, without reading all of it."""
-        if self.content is not None:
-            return self.content[:4096].lstrip()
-        with open_file(self.path) as file:
-            return file.read(4096).removeprefix(BOM).decode("utf-8", "replace").lstrip()
+        return (self.start(4096).decode("utf-8", "replace") if self.content is None else self.content[:4096]).lstrip()
+
+    @property
+    def first_line(self) -> str:
+        """The first line that says something."""
+        return next((line.strip() for line in self.head.split("\n") if line.strip() and not line.startswith("#")), "")
 
     @cached_property
     def structured(self) -> bool:
         """Whether this is JSON, JSONL, YAML or a script, by extension or else by how it begins."""
-        known = {".json", ".jsonl", ".ndjson", ".yaml", ".yml"}
-        return self.is_script or self.extension in known or self.head.startswith(("{", "[", "schema_version:"))
+        extensions = {".json", ".jsonl", ".ndjson", ".yaml", ".yml"}
+        return self.is_script or self.extension in extensions or self.head.startswith(("{", "[", "schema_version:"))
 
     @cached_property
     def by_line(self) -> bool:
-        """Whether every line is a JSON value of its own."""
+        """Whether every line is a separate JSON value."""
         return self.extension in {".jsonl", ".ndjson"}
 
     @cached_property
@@ -103,10 +97,12 @@ class Source:
         if self.by_line:
             return [value for _, value in self.lines]
         if self.is_script:
-            return plain_value(script_cases(self.path, self.text).cases)
+            from searchmark.formats.suites.literals import script_cases, value_of_span
+
+            return value_of_span(script_cases(self.path, self.text).cases)
         if not self.is_yaml:
             return parse_json(self.path, self.text)
-        from searchmark.files.yaml_files import parse_yaml
+        from searchmark.io.data import parse_yaml
 
         return parse_yaml(self.path, self.text, numbers=self.numbers)
 
@@ -116,16 +112,15 @@ class Source:
         return Source(self.path, content=self.text, numbers=True) if self.is_yaml else self
 
     @cached_property
-    def lines(self) -> list[tuple[int, Any]]:
-        """The values of a JSONL file with their line numbers; blank lines are passed over."""
-        numbered = enumerate(self.text.split("\n"), 1)
-        return [(number, parse_json(self.path, line, number)) for number, line in numbered if line.strip()]
+    def lines(self) -> list[tuple[str, Any]]:
+        """The values of a JSONL file with their places; blank lines are passed over."""
+        return list(json_lines(self.path, self.text.split("\n")))
 
     def entries(self, *names: str) -> list[Entry]:
         """The mappings of a list: the content itself, or the list under one of these names, or a usual one."""
-        names = names or LISTS
+        names = names or CASE_LISTS
         if self.by_line:
-            return [Entry.of(self.path, f"line {number}", value) for number, value in self.lines]
+            return [Entry.of(self.path, place, value) for place, value in self.lines]
         data, place = self.data, ""
         if isinstance(data, dict):
             top = Entry.of(self.path, "", data)
@@ -151,14 +146,17 @@ class Entry:
     @classmethod
     def of(cls, path: Path, place: str, data: Any) -> Entry:
         if not isinstance(data, dict):
-            raise FormatError(path, place or None, f"is {_kind(data)}, not a mapping")
-        values = {snake(str(key)): value for key, value in data.items()}
+            raise FormatError(path, place or None, f"is {_type_in_words(data)}, not a mapping")
+        values = {snake_case(str(key)): value for key, value in data.items()}
         if len(values) < len(data):
             raise FormatError(path, place or None, "duplicate key: two of its keys are the same in snake_case")
         return cls(path, place, values)
 
     def error(self, name: str, reason: str) -> FormatError:
-        return FormatError(self.path, f"{self.place}.{name}" if self.place else name, reason)
+        return FormatError(self.path, self._place_of(name), reason)
+
+    def _place_of(self, name: str) -> str:
+        return f"{self.place}.{name}" if self.place else name
 
     def has(self, *names: str) -> bool:
         return any(self.values.get(name) is not None for name in names)
@@ -182,7 +180,7 @@ class Entry:
             raise self.error(name, "is missing")
         text = as_text(value)
         if text is None:
-            raise self.error(name, f"is {_kind(value)}, not text")
+            raise self.error(name, f"is {_type_in_words(value)}, not text")
         if not text.strip():
             raise self.error(name, "is empty")
         return text
@@ -210,7 +208,7 @@ class Entry:
         if value is None:
             raise self.error(name, "is missing")
         if not isinstance(value, list):
-            raise self.error(name, f"is {_kind(value)}, not a list")
+            raise self.error(name, f"is {_type_in_words(value)}, not a list")
         return value
 
     def texts(self, *names: str) -> list[str]:
@@ -230,20 +228,19 @@ class Entry:
         """A mapping whose keys are ids, and stay as they are."""
         data = self.values.get(name)
         if not isinstance(data, dict):
-            raise self.error(name, f"is {_kind(data)}, not a mapping")
-        return Entry(self.path, f"{self.place}.{name}" if self.place else name, data)
+            raise self.error(name, f"is {_type_in_words(data)}, not a mapping")
+        return Entry(self.path, self._place_of(name), data)
 
     def mapping(self, name: str) -> Entry:
-        return Entry.of(self.path, f"{self.place}.{name}" if self.place else name, self.values.get(name))
+        return Entry.of(self.path, self._place_of(name), self.values.get(name))
 
     def entries(self, *names: str) -> list[Entry]:
         name, _ = self.named(*names)
-        where = f"{self.place}.{name}" if self.place else name
-        return [Entry.of(self.path, f"{where}.{row}", value) for row, value in enumerate(self.listed(*names))]
+        return [Entry.of(self.path, f"{self._place_of(name)}.{row}", value) for row, value in enumerate(self.listed(*names))]
 
-    def rest(self, *known: str) -> dict[str, Any]:
+    def rest(self, *names: str) -> dict[str, Any]:
         """All other values, under their names in snake_case."""
-        return {name: value for name, value in self.values.items() if name not in known and value is not None}
+        return {name: value for name, value in self.values.items() if name not in names and value is not None}
 
     def __iter__(self) -> Iterator[str]:
         return iter(self.values)
@@ -264,15 +261,15 @@ def as_whole(value: Any) -> int | None:
         return value
     if isinstance(value, float):
         return int(value) if value.is_integer() else None
-    found = _WHOLE.fullmatch(value) if isinstance(value, str) else None
-    return int(found[1]) if found else None
+    match = _WHOLE.fullmatch(value) if isinstance(value, str) else None
+    return int(match[1]) if match else None
 
 
-_KINDS = {dict: "a mapping", list: "a list", str: "text", bool: "true or false", int: "a number", float: "a number"}
+_TYPES_IN_WORDS = {dict: "a mapping", list: "a list", str: "text", bool: "true or false", int: "a number", float: "a number"}
 
 
-def _kind(value: Any) -> str:
-    return _KINDS.get(type(value), "missing" if value is None else type(value).__name__)
+def _type_in_words(value: Any) -> str:
+    return _TYPES_IN_WORDS.get(type(value), "missing" if value is None else type(value).__name__)
 
 
 def _shown(value: Any) -> str:

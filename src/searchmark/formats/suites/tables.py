@@ -1,30 +1,209 @@
-"""Questions and what should be found for them, in a table: CSV, TSV, JSON, JSONL, YAML or Parquet, whatever its columns are called.
-
-One row per question, with one target or a list of them, or one row per pair of question and target, perhaps with a grade.
-"""
+"""Suites as tables of questions and targets, whatever their columns are called."""
 
 from __future__ import annotations
 
+import io
 import json
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from difflib import get_close_matches
+from functools import cached_property
+from pathlib import Path
 from typing import Any
 
-from searchmark.errors import FormatError, UsageError
-from searchmark.records import Case, Judgment, Suite
-from searchmark.records.shown import counted, listed, quoted
-from searchmark.suites.checks import check_cases
-from searchmark.suites.gradings import Gradings
-from searchmark.suites.rows import TableRows
-from searchmark.suites.source import Entry, Source, as_text
-from searchmark.suites.table_roles import TableRoles, refuse_run, refuse_scores, table_roles
+from searchmark.errors import FormatError, shortened
+from searchmark.formats.detection import CASE_LISTS, FOREIGN_CASE_LISTS, snake_case
+from searchmark.formats.input_file import column_names, most_frequent, placed_parquet_rows, table_records
+from searchmark.formats.suites.checks import GradeReader, check_cases
+from searchmark.formats.suites.source import Entry, Source, as_text
+from searchmark.io.rows import csv_rows, parquet_columns
+from searchmark.records.dataframes import SUITE_COLUMN_NAMES
+from searchmark.records.judgments import Judgment, Match
+from searchmark.records.sentences import list_first, quote_name
+from searchmark.records.suite import Case, Suite
 
-SHOWN = 5
+# Tables: CSV, TSV, Parquet, and lists of mappings in JSON, JSONL and YAML, all as entries under the names of their columns.
+
+DELIMITERS = (",", "\t", ";")
+
+
+@dataclass(frozen=True, eq=False)
+class TableRows:
+    """A table and how its columns are written."""
+
+    source: Source
+
+    @cached_property
+    def columns(self) -> list[str]:
+        """The names as they are written; in JSON those of all entries, in the order in which they come up."""
+        if self.source.is_parquet:
+            return parquet_columns(self.source.path)
+        if self.source.structured:
+            return list(dict.fromkeys(str(name) for row in self._mappings for name in row))
+        return _header(self.source)
+
+    @cached_property
+    def names(self) -> set[str]:
+        """The same in snake_case, in which they are compared."""
+        return {snake_case(name) for name in self.columns}
+
+    def entries(self) -> Iterator[Entry]:
+        path = self.source.path
+        if self.source.is_parquet:
+            yield from (Entry.of(path, place, row) for place, row in placed_parquet_rows(self.source))
+        elif self.source.structured:
+            yield from self._listed()
+        else:
+            yield from csv_entries(self.source)
+
+    @property
+    def _mappings(self) -> list[dict[str, Any]]:
+        return [row for row in _list_in(self.source.data)[1] if isinstance(row, dict)]
+
+    def _listed(self) -> Iterator[Entry]:
+        if self.source.by_line:
+            yield from self.source.entries()
+            return
+        place, rows = _list_in(self.source.data)
+        for number, row in enumerate(rows):
+            yield Entry.of(self.source.path, f"{place}.{number}" if place else str(number), row)
+
+
+def _list_in(data: Any) -> tuple[str, list[Any]]:
+    """The list of rows and what it is called: the content itself, one under a usual name, or the only list of mappings."""
+    if isinstance(data, list):
+        return "", data
+    if not isinstance(data, dict):
+        return "", []
+    lists = {str(name): rows for name, rows in data.items() if isinstance(rows, list) and dict in map(type, rows)}
+    usual = next((name for name in (*CASE_LISTS, *FOREIGN_CASE_LISTS) for each in lists if snake_case(each) == name), None)
+    list_name = next((name for name in lists if snake_case(name) == usual), next(iter(lists), "") if len(lists) == 1 else "")
+    return list_name, lists.get(list_name, [])
+
+
+def find_delimiter(source: Source) -> str:
+    """What separates the columns of the first line; a comma where nothing does."""
+    if source.extension == ".tsv":
+        return "\t"
+    return most_frequent(source.head.split("\n", 1)[0], DELIMITERS)
+
+
+def _header(source: Source) -> list[str]:
+    """The names in the first line; a quoted one may go on in the next, and only then all of the text is needed."""
+    first, line_end, _ = source.head.partition("\n")
+    text = source.text if '"' in first or not line_end else first
+    rows = csv_rows(source.path, io.StringIO(text, newline=""), find_delimiter(source))
+    return [name.strip() for name in next(rows, (0, []))[1]]
+
+
+def csv_entries(source: Source, *, may_end_early: bool = False) -> Iterator[Entry]:
+    """The lines of a table under the names of its header; one that may end early has nothing in its last columns."""
+    rows = csv_rows(source.path, io.StringIO(source.text, newline=""), find_delimiter(source))
+    header = column_names(source.path, rows, snake_case)
+    with_content = ((line, row) for line, row in rows if any(cell.strip() for cell in row))
+    for place, record in table_records(source.path, with_content, header, may_end_early=may_end_early):
+        yield Entry(source.path, place, record)
+
+
+# Which column of a table is what: by the names that such columns usually have, or by those that ``--map`` gives.
+
+COLUMNS_SHOWN = 12
+
+RANK_COLUMNS = ("rank", "position", "doc_position")  # what tells a list of answers from a list of judgments
+
+
+@dataclass(frozen=True)
+class TableRoles:
+    """The columns of a table by role, in snake_case; None where it has none."""
+
+    query: str | None
+    target: str
+    grade: str | None
+    case: str | None
+    category: str | None
+
+    @property
+    def match(self) -> Match:
+        """Files and paths are compared as paths, anything else as ids."""
+        return "path" if {"file", "files", "path", "paths"} & {*self.target.split("_")} else "id"
+
+    @property
+    def read(self) -> set[str]:
+        return {name for name in (self.query, self.target, self.grade, self.case, self.category) if name is not None}
+
+
+def table_roles(path: Path, columns: Iterable[str], field_names: Mapping[str, str]) -> TableRoles:
+    """The roles of columns; a name that was given must be one of theirs, and a table needs a target and a query or a case."""
+    columns = list(columns)
+    roles = {**usual_roles(columns), **{role: _given_column(path, columns, role, name) for role, name in field_names.items()}}
+    missing = missing_roles(roles)
+    if missing:
+        raise FormatError(path, None, f"has no column for the {missing[0]}; {describe_columns(columns)}; {mapping_advice(missing)}")
+    return TableRoles(**{role: roles.get(role) for role in SUITE_COLUMN_NAMES})  # type: ignore[arg-type]  # a target is there
+
+
+def usual_roles(columns: Iterable[str]) -> dict[str, str]:
+    """The roles that names of columns tell by themselves, each column in one role."""
+    names, roles = {snake_case(name) for name in columns}, dict[str, str]()
+    for role, usual in SUITE_COLUMN_NAMES.items():
+        column = next((name for name in usual if name in names and name not in roles.values()), None)
+        if column is not None:
+            roles[role] = column
+    return roles
+
+
+def missing_roles(roles: Mapping[str, str]) -> list[str]:
+    """What a table cannot do without: the target, and the query or at least the id of its case."""
+    return [*([] if "query" in roles or "case" in roles else ["query"]), *([] if "target" in roles else ["target"])]
+
+
+def refuse_run(path: Path, columns: Iterable[str]) -> None:
+    """Refuse a table that lists answers with their ranks, where nothing but a score grades them."""
+    names = {snake_case(name) for name in columns}
+    rank = next((name for name in RANK_COLUMNS if name in names), None)
+    if rank is not None and not names & {*SUITE_COLUMN_NAMES["grade"]} - {"score"}:
+        raise FormatError(path, None, f"has a column {rank!r} and no grades, so it lists answers of a search: give it with --run")
+
+
+def refuse_scores(path: Path, judgments: Iterable[Judgment]) -> None:
+    """Refuse a table whose scores are fractions: those of a search are, and grades called so are hardly ever."""
+    score = next((each.gain for each in judgments if each.gain is not None), None)
+    if score is not None:
+        reason = f"its scores are fractions, like {score}, so it lists answers of a search: give it with --run"
+        raise FormatError(path, "score", f"{reason}; if they are grades, say so with --map suite.grade=score")
+
+
+def describe_columns(columns: list[str]) -> str:
+    return (
+        f"it has {list_first([shortened(repr(name), 42) for name in columns], COLUMNS_SHOWN)}" if columns else "it has no columns"
+    )
+
+
+def mapping_advice(missing: Iterable[str]) -> str:
+    options = " ".join(f"--map suite.{role}=COLUMN" for role in missing)
+    return f"name yours with {options}"
+
+
+def _given_column(path: Path, columns: list[str], role: str, name: str) -> str:
+    if snake_case(name) in {snake_case(column) for column in columns}:
+        return snake_case(name)
+    near = get_close_matches(snake_case(name), {snake_case(column): column for column in columns}, 1)
+    nearest = next((column for column in columns if near and snake_case(column) == near[0]), None)
+    hint = f"; did you mean {nearest!r}?" if nearest is not None else ""
+    raise FormatError(path, None, f"has no column {name!r}, which --map names as suite.{role}; {describe_columns(columns)}{hint}")
+
+
+# Questions and what should be found for them, in a table: CSV, TSV, JSON, JSONL, YAML or Parquet, whatever its columns are
+# called.
+#
+# One row per question, with one target or a list of them, or one row per pair of question and target, perhaps with a grade.
+
+DIFFERENCES_SHOWN = 5
 
 
 @dataclass
-class _AskedQuestion:
+class _QuestionRows:
     """What the rows of one question say."""
 
     query: str | None
@@ -39,12 +218,12 @@ def read_table(source: Source) -> Suite:
     if not source.field_names:
         refuse_run(source.path, rows.columns)
     roles = table_roles(source.path, rows.columns, source.field_names)
-    asked, counts, mixed = _asked(source, rows, roles)
+    questions, counts, differences = _read_questions(source, rows, roles)
     if roles.grade == "score" and "grade" not in source.field_names:
-        refuse_scores(source.path, (judgment for each in asked.values() for judgment in each.judgments.values()))
+        refuse_scores(source.path, (judgment for each in questions.values() for judgment in each.judgments.values()))
     cases = [
         Case(case, each.query, tuple(each.judgments.values()), category=each.category, fields=each.fields)
-        for case, each in asked.items()
+        for case, each in questions.items()
     ]
     judged = [case for case in cases if case.judgments]
     if not judged:
@@ -52,49 +231,58 @@ def read_table(source: Source) -> Suite:
     check_cases(source.path, judged)
     unjudged = tuple(case.id for case in cases if not case.judgments)
     counts["queries_without_judgments"] = len(unjudged)
-    dropped = {reason: count for reason, count in counts.items() if count}
-    told = [f"columns that differ between rows of one case, left out: {listed(sorted(mixed), SHOWN)}"] if mixed else []
-    return Suite.from_cases(source.name, judged, dropped=dropped, unjudged=unjudged, notes=tuple(told))
+    notes = (
+        [f"columns that differ between rows of one case, left out: {list_first(sorted(differences), DIFFERENCES_SHOWN)}"]
+        if differences
+        else []
+    )
+    return Suite.from_cases(
+        source.name,
+        judged,
+        dropped={reason: count for reason, count in counts.items() if count},
+        unjudged=unjudged,
+        notes=tuple(notes),
+    )
 
 
-def _asked(source: Source, rows: TableRows, roles: TableRoles) -> tuple[dict[str, _AskedQuestion], Counter[str], set[str]]:
-    asked: dict[str, _AskedQuestion] = {}
-    counts, mixed, gradings = Counter[str](), set[str](), Gradings(source)
+def _read_questions(source: Source, rows: TableRows, roles: TableRoles) -> tuple[dict[str, _QuestionRows], Counter[str], set[str]]:
+    questions: dict[str, _QuestionRows] = {}
+    counts, differences, gradings = Counter[str](), set[str](), GradeReader(source)
     split = not source.structured and roles.grade is None  # one row per pair needs no lists, and an id may have any letter
     for entry in rows.entries():
-        query = _query(entry, roles)
-        case = query if roles.case is None else _filled(entry, roles.case)
+        query = _query_of_row(entry, roles)
+        case = query if roles.case is None else _text_in_column(entry, roles.case)
         if case is None:
             raise entry.error(roles.case or roles.query or "query", "is empty")
-        known = asked.get(case)
+        question = questions.get(case)
         own = _fields(entry, roles)
-        if known is None:
-            known = asked[case] = _AskedQuestion(query, _filled(entry, roles.category), own)
+        if question is None:
+            question = questions[case] = _QuestionRows(query, _text_in_column(entry, roles.category), own)
         else:
-            mixed |= _keep_common(entry, case, known, _AskedQuestion(query, _filled(entry, roles.category), own))
+            differences |= _keep_common(entry, case, question, _QuestionRows(query, _text_in_column(entry, roles.category), own))
         targets = list(_targets(entry, roles.target, split=split))
-        if roles.grade is not None and targets and _filled(entry, roles.grade) is None:
+        if roles.grade is not None and targets and _text_in_column(entry, roles.grade) is None:
             counts["hits_without_rating"] += len(targets)
             continue
         for target in targets:
-            if target in known.judgments:
-                raise entry.error(roles.target, f"{quoted(target)} is named a second time for {quoted(case)}")
-            worth = 1.0 if roles.grade is None else gradings.value(entry, roles.grade)
-            known.judgments[target] = Judgment.of_gain(target, worth, roles.match)
+            if target in question.judgments:
+                raise entry.error(roles.target, f"{quote_name(target)} is named a second time for {quote_name(case)}")
+            gain = 1.0 if roles.grade is None else gradings.value(entry, roles.grade)
+            question.judgments[target] = Judgment.of_gain(target, gain, roles.match)
     gradings.check()
-    return asked, counts, mixed
+    return questions, counts, differences
 
 
-def _query(entry: Entry, roles: TableRoles) -> str | None:
+def _query_of_row(entry: Entry, roles: TableRoles) -> str | None:
     if roles.query is None:
         return None
-    query = _filled(entry, roles.query)
+    query = _text_in_column(entry, roles.query)
     if query is None:
         raise entry.error(roles.query, "is empty")
     return query
 
 
-def _filled(entry: Entry, name: str | None) -> str | None:
+def _text_in_column(entry: Entry, name: str | None) -> str | None:
     """The text in a column, None where it is blank."""
     value = None if name is None else entry.values.get(name)
     if isinstance(value, float | bool):
@@ -107,16 +295,16 @@ def _fields(entry: Entry, roles: TableRoles) -> dict[str, Any]:
     return {name: value for name, value in entry.rest(*roles.read).items() if not isinstance(value, str) or value.strip()}
 
 
-def _keep_common(entry: Entry, case: str, known: _AskedQuestion, row: _AskedQuestion) -> set[str]:
+def _keep_common(entry: Entry, case: str, question: _QuestionRows, row: _QuestionRows) -> set[str]:
     """Drop what differs between this row and earlier ones of its case, and return the names; the query must be one."""
-    if row.query != known.query:
-        earlier = f"but an earlier row of {quoted(case)} has {quoted(known.query or '')}"
-        raise entry.error("query", f"is {quoted(row.query or '')}, {earlier}")
-    differing = {name for name in known.fields.keys() | row.fields.keys() if known.fields.get(name) != row.fields.get(name)}
+    if row.query != question.query:
+        earlier = f"but an earlier row of {quote_name(case)} has {quote_name(question.query or '')}"
+        raise entry.error("query", f"is {quote_name(row.query or '')}, {earlier}")
+    differing = {name for name in question.fields.keys() | row.fields.keys() if question.fields.get(name) != row.fields.get(name)}
     for name in differing:
-        known.fields.pop(name, None)
-    if row.category != known.category:
-        known.category = None
+        question.fields.pop(name, None)
+    if row.category != question.category:
+        question.category = None
         differing.add("category")
     return differing
 
@@ -125,32 +313,21 @@ def _targets(entry: Entry, name: str, *, split: bool) -> Iterator[str]:
     """What should be found: one target, a list, or, in a cell of text, a list in JSON or separated by semicolons."""
     value = entry.values.get(name)
     if isinstance(value, str) and split:
-        value = _listed(value.strip())
+        value = _parse_list(value.strip())
     for row, each in enumerate(value if isinstance(value, list) else [value]):
         target = as_text(each)
         if target is None and each is not None:
-            raise entry.error(f"{name}.{row}" if isinstance(value, list) else name, f"{quoted(str(each))} is not text")
+            raise entry.error(f"{name}.{row}" if isinstance(value, list) else name, f"{quote_name(str(each))} is not text")
         if target is not None and target.strip():
             yield target.strip()
 
 
-def _listed(cell: str) -> list[Any]:
+def _parse_list(cell: str) -> list[Any]:
     if cell.startswith("["):
         try:
-            found = json.loads(cell)
+            items = json.loads(cell)
         except (ValueError, RecursionError):
-            found = None
-        if isinstance(found, list):
-            return found
+            items = None
+        if isinstance(items, list):
+            return items
     return [part.strip() for part in cell.split(";")]
-
-
-def refuse_unused(chosen: str, source: Source) -> None:
-    """Names of columns and words for grades are for files that have such; for others they would be ignored in silence."""
-    from searchmark.suites.gradings import GRADED
-
-    if source.field_names and chosen != "table":
-        named = counted(len(source.field_names), "column")
-        raise UsageError(f"{source.path}: --map names {named} of the suite, but {chosen} files have names of their own")
-    if source.grades and chosen not in GRADED:
-        raise UsageError(f"{source.path}: --grades says what words are worth, but grades in {chosen} files are whole numbers")

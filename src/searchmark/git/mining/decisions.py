@@ -1,8 +1,4 @@
-"""What people decided about mined cases, kept beside the gold set: rejected, asked in other words, or kept after all.
-
-A line of JSON per decision, keyed by repository and commit, so that it outlives the gold set that it was made for. The last
-line about a commit counts.
-"""
+"""What people decided about mined cases: rejected, reworded, or kept."""
 
 from __future__ import annotations
 
@@ -15,15 +11,21 @@ from pathlib import Path
 from typing import Any, Literal, get_args
 
 from searchmark.errors import FormatError, UsageError
-from searchmark.files.store import check_replaceable, parse_json, read_utf8, write_text
-from searchmark.records import Case
-from searchmark.records.shown import quoted
+from searchmark.io.data import parse_json
+from searchmark.io.store import check_replaceable, read_utf8, write_text
+from searchmark.records.sentences import quote_name
+from searchmark.records.suite import Case
 
 Verdict = Literal["reject", "query", "keep"]
-SUFFIX = ".decisions.jsonl"
+
+DECISIONS_SUFFIX = ".decisions.jsonl"
+
 _FIELDS = ("repository", "commit", "decision", "query", "because")
+
 _COMMIT = re.compile(r"[0-9a-f]{40}|[0-9a-f]{64}")
+
 _LONGEST_FILE = 50_000_000  # bytes
+
 _LONGEST_QUERY = 10_000
 
 
@@ -43,7 +45,7 @@ class CaseDecision:
 
 
 @dataclass(frozen=True)
-class OwnDecisions:
+class RepositoryDecisions:
     """The decisions about one repository, by commit."""
 
     rejected: Mapping[str, str | None] = field(default_factory=dict)
@@ -54,50 +56,52 @@ class OwnDecisions:
 class Decisions:
     """All decisions of a file that count: the last about each commit. ``file`` is its name, None if there is none."""
 
-    made: Mapping[tuple[str, str], CaseDecision] = field(default_factory=dict)
+    by_commit: Mapping[tuple[str, str], CaseDecision] = field(default_factory=dict)
     file: str | None = None
 
-    def of(self, repository: str) -> OwnDecisions:
-        own = [one for (name, _), one in self.made.items() if name == repository]
-        return OwnDecisions(
+    def of(self, repository: str) -> RepositoryDecisions:
+        own = [one for (name, _), one in self.by_commit.items() if name == repository]
+        return RepositoryDecisions(
             {one.commit: one.because for one in own if one.decision == "reject"},
             {one.commit: one.query for one in own if one.query is not None},
         )
 
     def about(self, repository: str, commit: str) -> CaseDecision | None:
-        return self.made.get((repository, commit))
+        return self.by_commit.get((repository, commit))
 
-    def named(self, case_id: str) -> CaseDecision | None:
+    def by_case_id(self, case_id: str) -> CaseDecision | None:
         """What was decided about a case that may not be in the gold set any more, by its id ``REPOSITORY@HASH``."""
         name, _, commit = case_id.rpartition("@")
-        found = [one for one in self.made.values() if commit and one.repository == name and one.commit.startswith(commit)]
-        return found[0] if len(found) == 1 else None
+        decisions = [one for one in self.by_commit.values() if commit and one.repository == name and one.commit.startswith(commit)]
+        return decisions[0] if len(decisions) == 1 else None
 
     def elsewhere(self, repositories: Iterable[str]) -> tuple[CaseDecision, ...]:
         """The decisions that are about none of these repositories."""
-        known = set(repositories)
-        return tuple(one for one in self.made.values() if one.repository not in known)
+        names = set(repositories)
+        return tuple(one for one in self.by_commit.values() if one.repository not in names)
 
     def about_case(self, case: Case) -> CaseDecision | None:
         """What was decided about the commit of a case."""
         return self.about(str(case.fields.get("repository")), str(case.fields.get("commit_hash")))
 
 
-NOTHING_DECIDED, NO_DECISIONS = OwnDecisions(), Decisions()
+NOTHING_DECIDED, NO_DECISIONS = RepositoryDecisions(), Decisions()
 
 
 def decision_about(case: Case, verdict: Verdict, *, query: str | None = None, because: str | None = None) -> CaseDecision:
     """A decision about a case of a gold set."""
     repository, commit = (case.fields.get(name) for name in ("repository", "commit_hash"))
     if not isinstance(repository, str) or not isinstance(commit, str):
-        raise UsageError(f"the case {quoted(case.id)} names no repository and commit; only cases of a gold set are decided about")
+        raise UsageError(
+            f"the case {quote_name(case.id)} names no repository and commit; only cases of a gold set are decided about"
+        )
     return CaseDecision(repository, commit, verdict, query, because)
 
 
-def decisions_beside(gold_set: str | PathLike[str]) -> Path:
+def decisions_path(gold_set: str | PathLike[str]) -> Path:
     """Where the decisions about a gold set are: ``gold.json`` has ``gold.decisions.jsonl``."""
     path = Path(gold_set)
-    return path.with_name(path.name.removesuffix(path.suffix) + SUFFIX)
+    return path.with_name(path.name.removesuffix(path.suffix) + DECISIONS_SUFFIX)
 
 
 def read_decisions(path: str | PathLike[str], *, missing_ok: bool = False) -> Decisions:
@@ -108,18 +112,18 @@ def read_decisions(path: str | PathLike[str], *, missing_ok: bool = False) -> De
     if file.is_file() and file.stat().st_size > _LONGEST_FILE:
         raise FormatError(file, None, f"larger than {_LONGEST_FILE // 1_000_000} MB, which no file of decisions is")
     lines = enumerate(read_utf8(file).split("\n"), 1)
-    made = [_decision(file, number, parse_json(file, line, number)) for number, line in lines if line.strip()]
-    return Decisions(_settled(made), file.name)
+    decisions = [_decision(file, number, parse_json(file, line, number)) for number, line in lines if line.strip()]
+    return Decisions(_last_decisions(decisions), file.name)
 
 
-def _settled(made: Iterable[CaseDecision]) -> dict[tuple[str, str], CaseDecision]:
+def _last_decisions(decisions: Iterable[CaseDecision]) -> dict[tuple[str, str], CaseDecision]:
     """The last decision about each commit; one to keep it takes back what was decided before."""
-    settled: dict[tuple[str, str], CaseDecision] = {}
-    for one in made:
-        settled.pop((one.repository, one.commit), None)
+    last: dict[tuple[str, str], CaseDecision] = {}
+    for one in decisions:
+        last.pop((one.repository, one.commit), None)
         if one.decision != "keep":
-            settled[one.repository, one.commit] = one
-    return settled
+            last[one.repository, one.commit] = one
+    return last
 
 
 def _decision(path: Path, line: int, row: Any) -> CaseDecision:
@@ -128,7 +132,7 @@ def _decision(path: Path, line: int, row: Any) -> CaseDecision:
         raise FormatError(path, place, "a decision is an object with repository, commit and decision")
     strange = next((name for name in row if name not in _FIELDS), None)
     if strange is not None:
-        raise FormatError(path, place, f"unknown field {quoted(strange)}; a decision has {', '.join(_FIELDS)}")
+        raise FormatError(path, place, f"unknown field {quote_name(strange)}; a decision has {', '.join(_FIELDS)}")
     wrong = next((name for name, value in row.items() if not isinstance(value, str)), None)
     if wrong is not None:
         raise FormatError(path, f"{place}, {wrong}", "must be text")
@@ -143,16 +147,16 @@ def _decision(path: Path, line: int, row: Any) -> CaseDecision:
 
 def record_decision(path: str | PathLike[str], decision: CaseDecision) -> None:
     """Add a decision to a file, which is made if it is not there; what it holds must be readable, and stays."""
-    _check(decision)
+    _check_decision(decision)
     read_decisions(path, missing_ok=True)
     check_replaceable(path)
     before = read_utf8(path) if Path(path).exists() else ""
     write_text(path, f"{before}{'' if not before or before.endswith(chr(10)) else chr(10)}{decision.as_line()}")
 
 
-def _check(decision: CaseDecision) -> None:
+def _check_decision(decision: CaseDecision) -> None:
     if not _COMMIT.fullmatch(decision.commit):
-        raise UsageError(f"{quoted(decision.commit)} is not the full hash of a commit, which decisions are kept by")
+        raise UsageError(f"{quote_name(decision.commit)} is not the full hash of a commit, which decisions are kept by")
     if decision.decision == "query" and not (decision.query or "").strip():
         raise UsageError("the new query is empty; reject the case with --reject instead")
     if decision.query is not None and len(decision.query) > _LONGEST_QUERY:

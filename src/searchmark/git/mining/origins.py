@@ -1,9 +1,4 @@
-"""Which cases stem from one piece of work, and so are no independent observations.
-
-Cases share an origin if one pull request or one merged branch brought them in, if their messages are of one family, or if
-they change the same files, shortly after each other or in nearly the same words; and through others, if those do. All
-commits that pass the rules are looked at, drawn into a sample or not, so an origin does not depend on the sample.
-"""
+"""Which cases stem from one piece of work and are not independent."""
 
 from __future__ import annotations
 
@@ -13,27 +8,35 @@ from collections.abc import Hashable, Iterable, Sequence
 from itertools import pairwise
 from typing import NamedTuple
 
-from searchmark.corpora.file_kinds import words
-from searchmark.history.log import LoggedCommit, Malformed, message_text
-from searchmark.mining.drafts import Draft
-from searchmark.mining.messages import tells
-from searchmark.mining.plurals import singular
-from searchmark.mining.units import request_number
+from searchmark.git.log import LoggedCommit, MalformedCommit, message_text
+from searchmark.git.mining.drafts import Draft, request_number
+from searchmark.git.mining.messages import is_telling, to_singular
+from searchmark.records.file_kinds import word_set
 
 _FEWEST_WORDS = 2  # that messages which differ in one word have in common
+
 _DAYS = 30  # between two commits on the same files that are taken for one piece of work
+
 _LONGEST_BRANCH = 50  # commits of a merged branch that is no pull request: a longer one is a line of its own
+
 _MERGED_BRANCH = re.compile(r"^Merged? (?:remote-tracking )?branch '([^']+)'", re.IGNORECASE)
+
 _LONG_LIVED = re.compile(r"master|main|trunk|develop|default|stable|mainline|.*maintenance.*|.*\d\.x", re.IGNORECASE)
+
 _WORD = re.compile(r"`[^`]*`|\S+")
+
 _MARKS = ",;:.!?'\"()[]"
+
 _NO_MARKS = str.maketrans(dict.fromkeys(_MARKS + "`", " "))
+
 _NAME = re.compile(r"[_./\\()`\d]|[a-z][A-Z]")
-_NAMED = "_"  # what names, paths and numbers are in the wording of a family
-_UPGRADES = words("bump bumps bumped bumping update updates updated upgrade upgrades upgraded pin pins pinned")
+
+_NAME_SIGN = "_"  # what names, paths and numbers are in the wording of a family
+
+_UPGRADES = word_set("bump bumps bumped bumping update updates updated upgrade upgrades upgraded pin pins pinned")
 
 
-class Kinship(NamedTuple):
+class CommitTraits(NamedTuple):
     """What a selected commit may share with others; ``merges`` are those that brought it in or that it is."""
 
     commit: str
@@ -57,7 +60,7 @@ class MergedBranches:
         self._commits: Counter[str] = Counter()
         self._merges: dict[str, tuple[int | None, str]] = {}  # number of the pull request, and the subject
 
-    def merge_of(self, commit: LoggedCommit | Malformed) -> str:
+    def merge_of(self, commit: LoggedCommit | MalformedCommit) -> str:
         """The merge that brought this commit in; empty on the main line."""
         way = self._ways.pop(commit.hash, (0, 0, ""))
         self._commits[way[2]] += 1
@@ -76,31 +79,33 @@ class MergedBranches:
         request, subject = self._merges.get(merge, (None, ""))
         if request is not None:
             return "request", request
-        named = _MERGED_BRANCH.match(subject)
-        many = self._commits[merge] > _LONGEST_BRANCH or (named and _LONG_LIVED.fullmatch(named[1].rpartition("/")[2]))
+        match = _MERGED_BRANCH.match(subject)
+        many = self._commits[merge] > _LONGEST_BRANCH or (match and _LONG_LIVED.fullmatch(match[1].rpartition("/")[2]))
         return None if many or not subject else ("merge", merge)
 
 
-def kinship(draft: Draft, merge: str) -> Kinship:
+def traits_of(draft: Draft, merge: str) -> CommitTraits:
     commit, subject = draft.commit, draft.query.subject
     own = (commit.hash,) if len(commit.parents) > 1 else ()
     files = tuple(target.path for target in draft.reachable)
-    return Kinship(commit.hash, commit.time, request_number(draft.decoded[0]), (merge, *own), message_family(subject), files)
+    return CommitTraits(
+        commit.hash, commit.time, request_number(draft.message_and_guess[0]), (merge, *own), message_family(subject), files
+    )
 
 
-def origins(selected: Sequence[Kinship], branches: MergedBranches) -> dict[str, str]:
+def origins_of(traits: Sequence[CommitTraits], branches: MergedBranches) -> dict[str, str]:
     """The origin of each of these commits, newest first: the oldest commit that it is bound to, perhaps itself."""
-    clusters = _Clusters(len(selected))
-    known: dict[Hashable, int] = {}
-    for number, one in enumerate(selected):
-        for bond in _bonds(one, branches):
-            clusters.join(number, known.setdefault(bond, number))
-    for earlier, later in (*_in_one_stretch(selected), *_in_nearly_the_same_words(selected)):
+    clusters = _Clusters(len(traits))
+    first_numbers: dict[Hashable, int] = {}
+    for number, one in enumerate(traits):
+        for bond in _shared_keys(one, branches):
+            clusters.join(number, first_numbers.setdefault(bond, number))
+    for earlier, later in (*_in_one_stretch(traits), *_in_nearly_the_same_words(traits)):
         clusters.join(earlier, later)
-    return {one.commit: selected[clusters.last(number)].commit for number, one in enumerate(selected)}
+    return {one.commit: traits[clusters.last(number)].commit for number, one in enumerate(traits)}
 
 
-def _bonds(one: Kinship, branches: MergedBranches) -> Iterable[Hashable]:
+def _shared_keys(one: CommitTraits, branches: MergedBranches) -> Iterable[Hashable]:
     yield "message", one.family
     if one.request is not None:
         yield "request", one.request
@@ -109,12 +114,12 @@ def _bonds(one: Kinship, branches: MergedBranches) -> Iterable[Hashable]:
             yield work
 
 
-def _in_one_stretch(selected: Sequence[Kinship]) -> Iterable[tuple[int, int]]:
+def _in_one_stretch(traits: Sequence[CommitTraits]) -> Iterable[tuple[int, int]]:
     """Pairs of commits that follow each other on exactly the same files within a month."""
     # Without the bound in time a file that is always edited would bind ten years of a project, and through pull requests
     # nearly everything else, into one cluster.
     by_files: dict[tuple[str, ...], list[tuple[int, int]]] = {}
-    for number, one in enumerate(selected):
+    for number, one in enumerate(traits):
         by_files.setdefault(one.files, []).append((one.time, number))
     for commits in by_files.values():
         for (before, earlier), (after, later) in pairwise(sorted(commits)):
@@ -122,15 +127,15 @@ def _in_one_stretch(selected: Sequence[Kinship]) -> Iterable[tuple[int, int]]:
                 yield earlier, later
 
 
-def _in_nearly_the_same_words(selected: Sequence[Kinship]) -> Iterable[tuple[int, int]]:
+def _in_nearly_the_same_words(traits: Sequence[CommitTraits]) -> Iterable[tuple[int, int]]:
     """Pairs of commits on exactly the same files, however far apart, whose messages differ in one word: "Add X to the list"."""
-    edits = Counter(one.files for one in selected)
-    known: dict[int, int] = {}
-    for number, one in enumerate(selected):
-        said = near_wording(one.family)
-        if edits[one.files] > 1 and len(said) > _FEWEST_WORDS:
-            for left in (said, *(said - {word} for word in said)):  # two that are the same without a word differ in one
-                yield number, known.setdefault(hash((one.files, left)), number)
+    edits = Counter(one.files for one in traits)
+    first_numbers: dict[int, int] = {}
+    for number, one in enumerate(traits):
+        words = near_wording(one.family)
+        if edits[one.files] > 1 and len(words) > _FEWEST_WORDS:
+            for variant in (words, *(words - {word} for word in words)):  # two that are the same without a word differ in one
+                yield number, first_numbers.setdefault(hash((one.files, variant)), number)
 
 
 class _Clusters:
@@ -158,7 +163,7 @@ def same_wording(subject: str) -> str:
 
 def near_wording(family: str) -> frozenset[str]:
     """What nearly identical messages share: the words of their family, whatever the order and the number."""
-    return frozenset(map(singular, family.split()))
+    return frozenset(map(to_singular, family.split()))
 
 
 def message_family(subject: str) -> str:
@@ -171,9 +176,9 @@ def message_family(subject: str) -> str:
     shape: list[str] = []
     for word in _WORD.findall(subject):
         bare = word.strip(_MARKS)
-        part = _NAMED if _NAME.search(bare) else bare.casefold()
-        if part and not (part == _NAMED and shape[-1:] == [_NAMED]):
+        part = _NAME_SIGN if _NAME.search(bare) else bare.casefold()
+        if part and not (part == _NAME_SIGN and shape[-1:] == [_NAME_SIGN]):
             shape.append(part)
-    if shape and shape[0] in _UPGRADES and shape[-2:] == ["to", _NAMED]:
-        return f"{shape[0]} to {_NAMED}"  # whatever it is that gets another version
-    return " ".join(shape) if sum(map(tells, shape)) > 1 else same_wording(subject)
+    if shape and shape[0] in _UPGRADES and shape[-2:] == ["to", _NAME_SIGN]:
+        return f"{shape[0]} to {_NAME_SIGN}"  # whatever it is that gets another version
+    return " ".join(shape) if sum(map(is_telling, shape)) > 1 else same_wording(subject)

@@ -1,4 +1,4 @@
-"""The cases of a report as the page gets them: JSON in columns, every text once, fit for a script element."""
+"""The cases of a report as the page gets them: JSON in columns, every text once."""
 
 from __future__ import annotations
 
@@ -9,19 +9,68 @@ from dataclasses import dataclass, field
 from statistics import median
 from typing import Any
 
-from searchmark.analysis.usage import counter_of
-from searchmark.findings.sentences import three_digits
-from searchmark.measures.words import with_words
-from searchmark.records import MATCHES, STATUSES, AnswerDetails
-from searchmark.reports.case_records import CaseSummary, ShownHit
-from searchmark.reports.failed import failed_because
-from searchmark.reports.measured import measure_names
-from searchmark.reports.page.differences import Differences
+import numpy as np
+from numpy.typing import NDArray
+
+from searchmark.measures.catalogue import with_words
+from searchmark.records.answers import STATUSES, AnswerDetails
+from searchmark.records.columns import Floats
+from searchmark.records.judgments import MATCHES
+from searchmark.records.sentences import three_digits
+from searchmark.reports.cases import CaseSummary, ShownHit
+from searchmark.reports.failed_cases import failure_reasons
 from searchmark.reports.quoting import visible
-from searchmark.reports.report import AgentSummary, Report
+from searchmark.reports.report import AgentSummary, Report, measure_names
+from searchmark.scoring.costs import counter_of
+from searchmark.scoring.statistics import EQUAL_WITHIN
+
+# In which cases runs differ, and by how much: computed from whole values, since rounded ones differ by something else.
+
+_PAIR = 2
+
+_DIGITS = 4
+
+
+class Differences:
+    """The values of all runs, by run, measure and case; NaN where there is none."""
+
+    def __init__(self, runs: int, measures: list[str], cases: int) -> None:
+        self._measures = measures
+        self._values = np.full((runs, len(measures), cases), np.nan)
+
+    def add(self, run: int, row: int, case: CaseSummary) -> None:
+        values = (case.measures.get(name) for name in self._measures)
+        self._values[run, :, row] = [np.nan if value is None else value for value in values]
+
+    def plain(self) -> dict[str, Any]:
+        """For every measure the cases in which any two runs differ, and how much the second run of a pair has more."""
+        return {
+            "different": [np.flatnonzero(marked).tolist() for marked in self._different()],
+            "differences": list(map(_rounded, self._second_less_first())) if len(self._values) == _PAIR else [],
+        }
+
+    def _different(self) -> NDArray[np.bool_]:
+        # A run without a value differs from none.
+        defined = np.isfinite(self._values)
+        highest = np.where(defined, self._values, -np.inf).max(axis=0, initial=-np.inf)
+        lowest = np.where(defined, self._values, np.inf).min(axis=0, initial=np.inf)
+        return np.asarray(highest - lowest > EQUAL_WITHIN)
+
+    def _second_less_first(self) -> Floats:
+        first, second = np.where(np.isfinite(self._values), self._values, np.nan)
+        return np.where(np.abs(second - first) <= EQUAL_WITHIN, 0.0, second - first)
+
+
+def _rounded(differences: Floats) -> list[float | None]:
+    return [float(f"{each:.{_DIGITS}f}") if np.isfinite(each) else None for each in differences.tolist()]
+
+
+# The columns, fit for a script element.
 
 LEAK = "leak:"
+
 NO_LEAK = "leak:L0"
+
 
 # What would end a script element or begin a comment in it, and line ends that only JSON allows.
 _IN_SCRIPT = str.maketrans({"<": r"\u003c", ">": r"\u003e", "&": r"\u0026", "\u2028": r"\u2028", "\u2029": r"\u2029"})
@@ -29,7 +78,7 @@ _IN_SCRIPT = str.maketrans({"<": r"\u003c", ">": r"\u003e", "&": r"\u0026", "\u2
 
 def case_data(report: Report) -> Iterator[str]:
     """The pieces of one JSON object; the table of texts comes last, when all of them are known."""
-    columns = CaseColumnsOfPage(report)
+    columns = PageCaseColumns(report)
     yield "{"
     yield from (f"{_json(key)}:{_json(part)},\n" for key, part in columns.heads().items())
     yield '"answers":['
@@ -79,7 +128,7 @@ def _times(samples: Sequence[float]) -> list[float]:
     return [float(three_digits(sample)) for sample in samples]
 
 
-class CaseColumnsOfPage:
+class PageCaseColumns:
     """What the page knows of the cases of a report, column by column; one row per case, in the order of the report."""
 
     def __init__(self, report: Report) -> None:
@@ -114,7 +163,7 @@ class CaseColumnsOfPage:
         }
 
     def _ask(self, row: int, case: CaseSummary) -> None:
-        """What was asked and expected is the same for all runs: the first that has the case tells it."""
+        """What was asked and expected is the same for all runs: it is taken from the first that has the case."""
         self._asked[row] = True
         self.queries[row] = None if case.query is None else lines_visible(case.query)
         self.expected[row] = self._expected(case)
@@ -140,11 +189,11 @@ class CaseColumnsOfPage:
         columns = _AnswerColumns(self.texts, self.measures, self.report.suite.rel)
         for row, case in enumerate(self.ids):
             if case in agent.cases:
-                found = agent.cases[case]
-                columns.add(row, found)
-                self._differences.add(run, row, found)
+                summary = agent.cases[case]
+                columns.add(row, summary)
+                self._differences.add(run, row, summary)
                 if not self._asked[row]:
-                    self._ask(row, found)
+                    self._ask(row, summary)
         return columns.plain(len(self.ids))
 
 
@@ -166,7 +215,7 @@ class _AnswerColumns:
         ranks = [each.rank or 0 for each in case.expected]
         # The usual status is not said: it would be most of them.
         status = STATUSES.index(case.status)
-        failed = [self._texts.lines(reason) for reason in failed_because(case, self._rel)]
+        failed = [self._texts.lines(reason) for reason in failure_reasons(case, self._rel)]
         parts: dict[str, Any] = {"status": status, "ranks": ranks if any(ranks) else None, "failed": failed}
         for name, part in (parts | self._hits(case.hits) | self._details(case.details) | self._undefined(case)).items():
             if part:
@@ -195,12 +244,12 @@ class _AnswerColumns:
             "cold": _times(details.cold_ms),
             "warm": _times(details.warm_ms),
             "failure": None if details.failure is None else [lines(_failure_of(details))],
-            "facts": [[what, lines(said)] for what, said in _facts_of(details).items()],
+            "facts": [[name, lines(fact)] for name, fact in _facts_of(details).items()],
         }
 
     def _undefined(self, case: CaseSummary) -> dict[str, Any]:
-        known = (name for name in case.undefined if name in self._measures)
-        return {"undefined": [[self._measures.index(name), self._texts.name(case.undefined[name])] for name in known]}
+        names = (name for name in case.undefined if name in self._measures)
+        return {"undefined": [[self._measures.index(name), self._texts.name(case.undefined[name])] for name in names]}
 
 
 def _column(entries: Mapping[int, Any], rows: int) -> Any:
@@ -222,7 +271,7 @@ def _usage_facts(details: AnswerDetails) -> Mapping[str, str | int | None]:
     return {
         "tokens": None if details.tokens is None else f"{details.tokens}, counted by {counter_of(details)}",
         "further attempts": details.retries,
-        **{what: None if ms is None else f"{three_digits(ms)} ms" for what, ms in times.items()},
+        **{name: None if ms is None else f"{three_digits(ms)} ms" for name, ms in times.items()},
     }
 
 
@@ -231,17 +280,17 @@ def _index_facts(details: AnswerDetails) -> Mapping[str, str | None]:
     cold, warm = details.index_cold_ms, details.index_warm_ms
     times = (("first search", cold), ("median of the repeats", median(warm) if warm else None))
     shares = (("ANN recall", details.ann_recall), ("overlap", details.ann_overlap))
-    found = ", ".join(f"{name} {share:.4g}" for name, share in shares if share is not None)
+    recall = ", ".join(f"{name} {share:.4g}" for name, share in shares if share is not None)
     return {
         "in the index alone": ", ".join(f"{what} {three_digits(ms)} ms" for what, ms in times if ms is not None) or None,
-        f"of the nearest {details.ann_k} vectors": found or None,
+        f"of the nearest {details.ann_k} vectors": recall or None,
     }
 
 
 def _facts_of(details: AnswerDetails) -> Mapping[str, str]:
     """What else is known of an answer, in words."""
     left_out = ", ".join(f"{what.replace('_', ' ')} {count}" for what, count in details.dropped.items())
-    said = None if details.said is None else json.dumps(details.said, ensure_ascii=False, default=str)
+    answer = None if details.said is None else json.dumps(details.said, ensure_ascii=False, default=str)
     parts = {
         "a repeat failed": details.repeat_failure,
         "repeats that failed": details.repeat_failures,
@@ -253,6 +302,6 @@ def _facts_of(details: AnswerDetails) -> Mapping[str, str]:
         "cost": None if details.cost is None else f"{details.cost:g}",
         "left out": left_out,
         "not there to be found": ", ".join(details.unreachable),
-        "the agent says": said,
+        "the agent says": answer,
     }
     return {what: str(part) for what, part in parts.items() if part}

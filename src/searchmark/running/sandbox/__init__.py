@@ -1,4 +1,1 @@
-"""What keeps an agent from everything that it does not need: its environment, its view of the files, and who enforces that.
-
-Private: what is meant for others is a name of `searchmark`.
-"""
+"""What keeps an agent away from everything it does not need: environment, view of the files, and who enforces both."""

@@ -1,31 +1,222 @@
-"""How a worker is started: with which environment, and inside which sandbox."""
+"""How a worker is started: its environment, sandbox, snapshot folder and caches."""
 
 from __future__ import annotations
 
 import os
+import re
 import secrets
 import shutil
+import subprocess
 import sys
 import tempfile
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
+from functools import cache, cached_property
 from pathlib import Path
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
-from searchmark.agents.agent import AgentSpec
-from searchmark.corpora.locations import Location
+from searchmark.config.agents import AgentSpec
 from searchmark.errors import UsageError
-from searchmark.files.cache_folders import cache_folder, foreign_cache_folder
-from searchmark.files.guarded import GUARD
-from searchmark.running.sandbox import bubblewrap, landlock
-from searchmark.running.sandbox.confinement import Confinement
-from searchmark.running.sandbox.landlock import Ruleset
-from searchmark.running.sandbox.needs import is_foreign, model_folder, needs_of
-from searchmark.running.sandbox.snapshot_folder import SnapshotFolder
-from searchmark.running.sandbox.system_calls import Calls, filter_available
-from searchmark.running.sandbox.variables import allowed_in_sandbox, withheld_from, without
-from searchmark.running.sandbox.view import View, first_unreadable, view_of
+from searchmark.formats.corpora.locations import Commit, Location, Plain
+from searchmark.formats.corpora.snapshots import ExportedSource, SnapshotReader
+from searchmark.git.repository import open_repository, ranks_along_history
+from searchmark.git.worktree import Checkout
+from searchmark.io.folders import cache_folder, foreign_cache_folder, private_folder
+from searchmark.io.guard import GUARD_VARIABLE, change_time
+from searchmark.io.secrets import is_secret_variable, registered_secrets
+from searchmark.running.sandbox import confinement
+from searchmark.running.sandbox.confinement import AllowedCalls, Confinement, Ruleset, filter_available
+from searchmark.running.sandbox.view import (
+    View,
+    build_view,
+    find_unreadable_file,
+    has_foreign_code,
+    hub_cache_folder,
+    interpreter_paths,
+    needs_of,
+)
+
+if TYPE_CHECKING:
+    from searchmark.agents.vectors.cache import CacheWatch
+
+
+# Bubblewrap: namespaces of its own for an agent, in which only what it may see is mounted.
+
+BUBBLEWRAP = "bwrap"
+
+BUBBLEWRAP_PROBE_SECONDS = 30
+
+_USER_CAPABILITIES = ("CAP_SETUID", "CAP_SETGID")  # to become a different user, which ends both
+
+_SHARED_MEMORY = "/dev/shm"  # noqa: S108  # its own, not ours
+
+
+def bubblewrap_arguments(view: View, writable: Sequence[Path] = (), *, own_user: bool = False) -> list[str]:
+    """The options for a sandbox with this view. The keeper is the first process of its namespace: when it ends, all do.
+
+    --die-with-parent is not among them: that means the thread that started us, which may end long before the run. The
+    keeper inside notices by its own pipe that the runner has gone.
+    """
+    paths, is_root = view.shown(), os.geteuid() == 0
+    # Folders that bubblewrap makes of its own accord are for their owner alone if the mounted one is.
+    above = {folder for path in (*paths.readable, *paths.links, *writable) for folder in path.parents}
+    folders = sorted(above | {*paths.listed, *writable}, key=lambda folder: len(folder.parts))
+    kept = _USER_CAPABILITIES if is_root and own_user else ()
+    return [
+        *("--unshare-pid", "--as-pid-1", "--unshare-ipc", "--unshare-uts", "--unshare-cgroup-try"),
+        *(() if view.network else ("--unshare-net",)),
+        *(("--cap-drop", "ALL") if is_root else ("--unshare-user",)),
+        *(part for capability in kept for part in ("--cap-add", capability)),
+        *(part for folder in folders for part in ("--dir", str(folder))),
+        *(part for path in paths.readable for part in ("--ro-bind-try", str(path), str(path))),
+        *(part for link, target in paths.links.items() for part in ("--symlink", target, str(link))),
+        *("--proc", "/proc", *_kernel_settings_files(), "--dev", "/dev", "--perms", "1777", "--tmpfs", _SHARED_MEMORY),
+        *(part for path in writable for part in ("--bind", str(path), str(path))),
+        *("--dir", str(view.folder), "--chdir", str(view.folder), "--remount-ro", "/dev", "--remount-ro", "/"),
+    ]
+
+
+def _kernel_settings_files() -> Iterator[str]:
+    """Files in /proc that are not of a process: root may write many of them, without any capability."""
+    for entry in os.scandir("/proc") if os.geteuid() == 0 else ():
+        if not entry.name.isdigit() and not entry.is_symlink() and (entry.is_dir() or entry.stat().st_mode & 0o222):
+            yield from ("--ro-bind-try", entry.path, entry.path)
+
+
+@cache
+def bubblewrap_problem() -> str | None:
+    """Why bubblewrap cannot be used here; None if it can. It is tried for real, with the interpreter that agents get."""
+    program = shutil.which(BUBBLEWRAP)
+    if program is None:
+        return "bubblewrap is not installed (on Debian and Ubuntu: apt-get install bubblewrap)"
+    view = View(interpreter_paths(), (), (), (), network=False, folder=Path("/"))
+    command = [program, *bubblewrap_arguments(view), "--", sys.executable, "-I", "-S", "-c", "open('/proc/self/stat')"]
+    try:
+        probe = subprocess.run(  # noqa: S603  # bubblewrap itself
+            command, capture_output=True, timeout=BUBBLEWRAP_PROBE_SECONDS, stdin=subprocess.DEVNULL, check=False
+        )
+    except (OSError, subprocess.TimeoutExpired) as error:
+        return f"bubblewrap does not start ({type(error).__name__})"
+    errors = probe.stderr.decode("utf-8", "replace").strip().splitlines()
+    return (
+        f"bubblewrap does not work here ({errors[-1] if errors else f'exit code {probe.returncode}'})" if probe.returncode else None
+    )
+
+
+@cache
+def bubblewrap_version() -> str:
+    words = subprocess.run([BUBBLEWRAP, "--version"], capture_output=True, text=True, check=False).stdout.split()  # noqa: S603  # as above
+    return f"bubblewrap {words[-1]}" if words else "bubblewrap"
+
+
+# The folder through which a sandboxed agent sees a repository: the files of one commit at a time, and no history.
+#
+# A case's answer lies in the commits after the one that it is searched at. So the agent is shown neither the objects of the
+# repository nor, before it is asked, the files of any later commit.
+
+_READABLE = 0o755  # by the worker, which may have a user number of its own; no other user can enter the folder above
+
+
+class SnapshotFolder:
+    """One folder for the workers of a session, moved by the runner. ``commits``: those that will be shown, by repository."""
+
+    def __init__(self, commits: Mapping[Path, Iterable[str]]) -> None:
+        self.commits = commits
+        self._ranks: dict[Path, dict[str, int]] = {}
+        self._until_the_end = ExitStack()
+        self._reading = ExitStack()
+        self._history: object = None
+        self._snapshots: SnapshotReader | None = None
+        self._checkout: Checkout | None = None
+        self._commits_seen: set[tuple[Path, str]] = set()
+
+    @cached_property
+    def path(self) -> Path:
+        folder = self._until_the_end.enter_context(private_folder())
+        folder.chmod(_READABLE)
+        return folder
+
+    def reveals_later(self, location: Commit) -> bool:
+        """Whether the worker has seen a commit that may stem from this one, where the answers would be found."""
+        commits = {commit for path, commit in self._commits_seen if path == location.path and commit != location.commit}
+        if not commits:
+            return False
+        ranks = self._known_ranks(location.path)
+        is_known = location.commit in ranks and commits <= ranks.keys()
+        return not is_known or max(ranks[commit] for commit in commits) > ranks[location.commit]
+
+    def forget_seen(self) -> None:
+        """The next worker has seen nothing yet; the last one, and all that it could write to, is gone."""
+        self._commits_seen.clear()
+
+    def show(self, location: Commit) -> Plain:
+        """Make the folder hold the files of a commit; what the worker has to know about them."""
+        snapshots, checkout = self._open(location)
+        self._commits_seen.add((location.path, location.commit))
+        snapshot = snapshots.at(location.commit, near=checkout.snapshot)
+        return ExportedSource.of(checkout.sync_to(snapshot), location.path.resolve(), snapshot).to_plain()
+
+    def _open(self, location: Commit) -> tuple[SnapshotReader, Checkout]:
+        if self._snapshots is None or self._checkout is None or self._history != location.history:
+            self._reading.close()
+            repository = self._reading.enter_context(open_repository(location.path))
+            self._snapshots = self._reading.enter_context(SnapshotReader(repository, location.wanted))
+            self._checkout = Checkout(self.path, self._snapshots.objects)
+            self._history = location.history
+        return self._snapshots, self._checkout
+
+    def _known_ranks(self, path: Path) -> dict[str, int]:
+        """Where the commits come in an order in which none comes before its ancestors; nothing where that cannot be known."""
+        if path not in self._ranks:
+            try:
+                with open_repository(path) as repository:
+                    self._ranks[path] = ranks_along_history(repository, self.commits[path])
+            except UsageError:
+                self._ranks[path] = {}
+        return self._ranks[path]
+
+    def close(self) -> None:
+        self._snapshots = None
+        self._reading.close()
+        self._until_the_end.close()
+
+
+# Which environment variables a worker gets.
+
+# What decides how programs are found, how text is read, and how many threads compute.
+_ALLOWED = re.compile(
+    r"PATH|LANG|LANGUAGE|LC_\w+|TZ|TERM|NO_COLOR|LD_LIBRARY_PATH|SOURCE_DATE_EPOCH|TOKENIZERS_PARALLELISM|CUDA_VISIBLE_DEVICES"
+    r"|VIRTUAL_ENV|SEARCHMARK_(DEBUG|GIT_SECONDS)|(PYTHON|OMP_|KMP_|GOMP_|MKL_|OPENBLAS_|BLIS_|NUMEXPR_|VECLIB_|RAYON_|POLARS_|MALLOC_)\w*"
+)
+
+_ALLOWED_WITH_NETWORK = re.compile(r"(?i)(https?|all|no)_proxy|SSL_CERT_(FILE|DIR)|(REQUESTS|CURL)_CA_BUNDLE")
+
+_KEY_ERROR = re.compile(r"\b(?:KeyError: '|environment variable )([A-Za-z_][A-Za-z0-9_]*)")
+
+
+def withheld_variables(environment: Mapping[str, str], names: frozenset[str]) -> frozenset[str]:
+    """The variables that are secrets, or look so, and that neither the agent's spec nor the command line names."""
+    secret = registered_secrets()
+    return frozenset(name for name in environment if (name in secret or is_secret_variable(name)) and name not in names)
+
+
+def variables_in_sandbox(environment: Mapping[str, str], names: frozenset[str], *, network: bool) -> dict[str, str]:
+    """The variables that are on the list, and those that the agent's spec or the command line names."""
+    secret = registered_secrets()
+
+    def is_passed(name: str) -> bool:
+        allowed = _ALLOWED.fullmatch(name) or (network and _ALLOWED_WITH_NETWORK.fullmatch(name))
+        return name in names or bool(allowed and not is_secret_variable(name) and name not in secret)
+
+    return {name: value for name, value in environment.items() if is_passed(name)}
+
+
+def explain_missing_variable(reason: str, withheld_names: frozenset[str]) -> str:
+    """The reason of a failure; where a variable was missing because it was withheld, with what to do about it."""
+    missing = next((name for name in _KEY_ERROR.findall(reason) if name in withheld_names), None)
+    return reason if missing is None else f"{reason}; {missing} was withheld from the agent: pass it with --pass-env {missing}"
+
 
 _USERS = range(61184, 65520)  # set aside for users that live as long as a service (systemd's DynamicUser)
 
@@ -41,35 +232,35 @@ class Sandbox:
 
     @property
     def version(self) -> str:
-        return bubblewrap.version() if self.mechanism == "bubblewrap" else f"landlock ABI {landlock.abi()}"
+        return bubblewrap_version() if self.mechanism == "bubblewrap" else f"landlock ABI {confinement.landlock_abi()}"
 
 
-def sandbox_of(wanted: str, hidden: Iterable[Path]) -> Sandbox | None:
+def choose_sandbox(mechanism: str, hidden_paths: Iterable[Path]) -> Sandbox | None:
     """The sandbox that was asked for, if any; where it cannot be had, nothing is run."""
-    if wanted == "off":
+    if mechanism == "off":
         return None
     if sys.platform != "linux":
         raise UsageError("--sandbox works on Linux only; leave it out")
-    problems: dict[str, Callable[[], str | None]] = {"bubblewrap": bubblewrap.problem, "landlock": landlock_problem}
-    tried = {name: problems[name]() for name in (problems if wanted == "auto" else (wanted,))}
-    usable = next((name for name, problem in tried.items() if problem is None), None)
+    problems: dict[str, Callable[[], str | None]] = {"bubblewrap": bubblewrap_problem, "landlock": landlock_problem}
+    problem_of = {name: problems[name]() for name in (problems if mechanism == "auto" else (mechanism,))}
+    usable = next((name for name, problem in problem_of.items() if problem is None), None)
     if usable is None:
-        raise UsageError(f"--sandbox cannot be enforced here: {'; '.join(filter(None, tried.values()))}")
+        raise UsageError(f"--sandbox cannot be enforced here: {'; '.join(filter(None, problem_of.values()))}")
     ours = (cache_folder(), Path(tempfile.gettempdir(), f"searchmark-{os.getuid()}"))
-    return Sandbox("bubblewrap" if usable == "bubblewrap" else "landlock", (*hidden, *ours))
+    return Sandbox("bubblewrap" if usable == "bubblewrap" else "landlock", (*hidden_paths, *ours))
 
 
 def landlock_problem() -> str | None:
     if not filter_available():
         return "Landlock is used on x86-64 and 64-bit ARM only"
-    found = landlock.abi()
-    if found < landlock.LEAST_ABI:
-        return f"Landlock needs Linux 6.12 with its ABI {landlock.LEAST_ABI} (this kernel has {found or 'none'})"
+    version = confinement.landlock_abi()
+    if version < confinement.MINIMUM_ABI:
+        return f"Landlock needs Linux 6.12 with its ABI {confinement.MINIMUM_ABI} (this kernel has {version or 'none'})"
     return None
 
 
 @dataclass(frozen=True)
-class Prepared:
+class PreparedLaunch:
     """What to start, with which environment and which open files."""
 
     command: list[str]
@@ -79,53 +270,50 @@ class Prepared:
 
 @dataclass(frozen=True)
 class Launch:
-    """How the workers of one agent are started.
-
-    ``withheld``: the variables that it does not get. ``own_user``: where we are root, each worker becomes a user that is
-    nobody else; one that has to read files of root alone stays root, without any of its privileges. ``guard``: an open file that
-    tells a built-in agent which cached vectors it may use, where code of others could write any. ``folder``: the working directory,
-    if it is not that of the runner.
-    """
+    """How the workers of one agent are started."""
 
     environment: Mapping[str, str]
-    withheld: frozenset[str] = frozenset()
+    withheld: frozenset[str] = frozenset()  # variables that it does not get
     sandbox: Sandbox | None = None
-    view: View | None = None
+    view: View | None = None  # of the files, in a sandbox
+    # Where we are root, each worker becomes a user that is nobody else; one that has to read files of root alone stays root,
+    # without any of its privileges.
     own_user: bool = False
+    # An open file that tells a built-in agent which cached vectors it may use, where code of others could write any.
     guard: int | None = None
-    folder: Path | None = None
+    folder: Path | None = None  # the working directory, if it is not that of the runner
 
     @classmethod
     def of(
         cls, spec: AgentSpec, locations: Mapping[str, Location], sandbox: Sandbox | None = None, guard: int | None = None
     ) -> Launch:
         needs = needs_of(spec)
-        withheld = withheld_from(os.environ, needs.variables)
+        withheld_names = withheld_variables(os.environ, needs.variables)
         if sandbox is None:
-            environment = without(os.environ, withheld | {GUARD})
-            if is_foreign(spec):
-                return cls(environment | {"SEARCHMARK_CACHE": str(foreign_cache_folder())}, withheld)
-            return cls(environment, withheld, guard=guard)
+            environment = {name: value for name, value in os.environ.items() if name not in withheld_names | {GUARD_VARIABLE}}
+            if has_foreign_code(spec):
+                return cls(environment | {"SEARCHMARK_CACHE": str(foreign_cache_folder())}, withheld_names)
+            return cls(environment, withheld_names, guard=guard)
         if not spec.isolated:
             raise UsageError(
                 f"the agent {spec.name!r} is an object of this process, which no sandbox can hold; put it into a module"
             )
-        environment = allowed_in_sandbox(os.environ, needs.variables, network=needs.network)
-        view = view_of(spec, needs, locations, sandbox.hidden)
-        kept = frozenset(os.environ.keys() - environment.keys())
-        return cls(environment | _model_variables(view), kept, sandbox, view, _has_own_user(view, sandbox.mechanism))
+        environment = variables_in_sandbox(os.environ, needs.variables, network=needs.network)
+        view = build_view(spec, needs, locations, sandbox.hidden)
+        withheld_names = frozenset(os.environ.keys() - environment.keys())
+        return cls(environment | _model_variables(view), withheld_names, sandbox, view, _has_own_user(view, sandbox.mechanism))
 
-    def finding(self, spec: AgentSpec, code: Sequence[Path], folder: Path | None) -> Launch:
+    def with_code(self, spec: AgentSpec, code: Sequence[Path], folder: Path | None) -> Launch:
         """The same with folders of code that was sent along, and another working directory if it exists here.
 
         An agent of ours finds our modules alone: what lies in a wheel beside the agent that it is for must not pass for them.
         """
-        modules = code if is_foreign(spec) else ()
-        known = self.environment.get("PYTHONPATH")
-        found = {"PYTHONPATH": os.pathsep.join((*map(str, modules), *([known] if known else [])))} if modules else {}
+        modules = code if has_foreign_code(spec) else ()
+        old_path = self.environment.get("PYTHONPATH")
+        variables = {"PYTHONPATH": os.pathsep.join((*map(str, modules), *([old_path] if old_path else [])))} if modules else {}
         view = self.view if self.view is None else replace(self.view, modules=(*self.view.modules, *modules))
         there = folder if folder is not None and folder.is_dir() else None
-        return replace(self, environment={**self.environment, **found}, view=view, folder=there)
+        return replace(self, environment={**self.environment, **variables}, view=view, folder=there)
 
     @property
     def text(self) -> str | None:
@@ -138,52 +326,55 @@ class Launch:
         """What shows the searched commits to the workers of one session, if the repositories are out of their sight."""
         return SnapshotFolder({} if self.view is None else self.view.commits)
 
-    def showing(self, snapshots: SnapshotFolder) -> Launch:
+    def with_snapshots(self, snapshots: SnapshotFolder) -> Launch:
         """The same with the folder that shows commits, if any are shown."""
         if self.view is None or not snapshots.commits:
             return self
         return replace(self, view=replace(self.view, corpus=(*self.view.corpus, snapshots.path)))
 
     @contextmanager
-    def prepared(self, command: Sequence[str], scratch: Path) -> Iterator[Prepared]:
+    def prepared(self, command: Sequence[str], scratch: Path) -> Iterator[PreparedLaunch]:
         """The command as it has to be started; open files that it needs are closed at the end."""
         if self.sandbox is None or self.view is None:
-            guard = {} if self.guard is None else {GUARD: str(self.guard)}
+            guard = {} if self.guard is None else {GUARD_VARIABLE: str(self.guard)}
             descriptors = () if self.guard is None else (self.guard,)
-            yield Prepared([*command], {**self.environment, "TMPDIR": str(scratch), **guard}, descriptors)
+            yield PreparedLaunch([*command], {**self.environment, "TMPDIR": str(scratch), **guard}, descriptors)
             return
-        environment = {**self.environment, **_own_folders(scratch)}
-        user = _given_to_a_new_user(scratch) if self.own_user else None
+        own = {"TMPDIR": str(scratch), "HOME": str(scratch), "SEARCHMARK_CACHE": str(scratch / "cache")}
+        names = dict.fromkeys(("USER", "LOGNAME"), "searchmark")
+        environment = {**self.environment, **own, **names}
+        user = secrets.choice(_USERS) if self.own_user else None
+        if user is not None:
+            os.chown(scratch, user, user)
         with tempfile.TemporaryFile() as confinement, tempfile.TemporaryFile() as options:
-            confinement.write(Confinement(user, self._ruleset(scratch), self._calls()).to_json())
-            inner, opened = [*command, str(confinement.fileno())], [confinement]
+            confinement.write(_confinement(self.sandbox.mechanism, self.view, scratch, user).to_json())
+            inner, files = [*command, str(confinement.fileno())], [confinement]
             if self.sandbox.mechanism == "bubblewrap":
-                arguments = bubblewrap.arguments(self.view, [scratch], own_user=self.own_user)
-                opened.append(options)
+                arguments = bubblewrap_arguments(self.view, [scratch], own_user=self.own_user)
+                files.append(options)
                 options.write(b"".join(os.fsencode(each) + b"\0" for each in arguments))
-                inner = [shutil.which(bubblewrap.PROGRAM) or bubblewrap.PROGRAM, "--args", str(options.fileno()), "--", *inner]
-            for file in opened:
+                inner = [shutil.which(BUBBLEWRAP) or BUBBLEWRAP, "--args", str(options.fileno()), "--", *inner]
+            for file in files:
                 file.seek(0)  # which also writes what is still in the buffer
-            yield Prepared(inner, environment, tuple(file.fileno() for file in opened))
+            yield PreparedLaunch(inner, environment, tuple(file.fileno() for file in files))
 
-    def why_gone(self, printed: str) -> str:
+    def why_gone(self, output: str) -> str:
         """What to say of a worker that has ended without a word; a sandbox that could not be set up has said why."""
-        said = [line for line in printed.splitlines() if line.startswith(f"{bubblewrap.PROGRAM}:")]
-        return f"the sandbox could not be set up ({said[-1]})" if self.sandbox is not None and said else "the worker is gone"
+        errors = [line for line in output.splitlines() if line.startswith(f"{BUBBLEWRAP}:")]
+        return f"the sandbox could not be set up ({errors[-1]})" if self.sandbox is not None and errors else "the worker is gone"
 
-    def _ruleset(self, scratch: Path) -> Ruleset | None:
-        if self.sandbox is None or self.view is None:
-            return None
-        if self.sandbox.mechanism == "bubblewrap":
-            keeps_root = os.geteuid() == 0 and not self.own_user
-            return bubblewrap.ruleset([scratch]) if keeps_root and landlock_problem() is None else None
-        shown = self.view.shown()
-        return Ruleset([*map(str, shown.readable)], [*map(str, shown.listed)], [str(scratch.resolve())], self.view.network)
 
-    def _calls(self) -> Calls | None:
-        if self.sandbox is None or self.view is None or not filter_available():
-            return None
-        return Calls(self.view.network, namespaces=self.sandbox.mechanism == "bubblewrap")
+def _confinement(mechanism: Mechanism, view: View, scratch: Path, user: int | None) -> Confinement:
+    """What a worker gives up by itself, beside what bubblewrap does not mount."""
+    mounted = mechanism == "bubblewrap"
+    calls = AllowedCalls(view.network, namespaces=mounted) if filter_available() else None
+    if not mounted:
+        paths = view.shown()
+        rules = Ruleset([*map(str, paths.readable)], [*map(str, paths.listed)], [str(scratch.resolve())], view.network)
+        return Confinement(user, rules, calls)
+    # A worker that keeps the number of root, to which files of the kernel belong, is confined once more.
+    keeps_root = os.geteuid() == 0 and user is None and landlock_problem() is None
+    return Confinement(user, Ruleset(["/"], [], [str(scratch), _SHARED_MEMORY], network=True) if keeps_root else None, calls)
 
 
 def _has_own_user(view: View, mechanism: Mechanism) -> bool:
@@ -193,33 +384,82 @@ def _has_own_user(view: View, mechanism: Mechanism) -> bool:
     """
     if os.geteuid() != 0:
         return False
-    if mechanism == "bubblewrap" and first_unreadable(view, _USERS[0]) is None:
+    if mechanism == "bubblewrap" and find_unreadable_file(view, _USERS[0]) is None:
         return True
-    found = first_unreadable(view, 0)
-    if found is not None:
-        raise UsageError(f"{found} can be read by its owner only, and a sandboxed agent lacks root's privileges: chmod -R o+rX it")
+    unreadable = find_unreadable_file(view, 0)
+    if unreadable is not None:
+        raise UsageError(
+            f"{unreadable} can be read by its owner only, and a sandboxed agent lacks root's privileges: chmod -R o+rX it"
+        )
     return False
-
-
-def _given_to_a_new_user(scratch: Path) -> int:
-    user = secrets.choice(_USERS)
-    os.chown(scratch, user, user)
-    return user
-
-
-def _own_folders(scratch: Path) -> dict[str, str]:
-    folder = str(scratch)
-    return {
-        "TMPDIR": folder,
-        "HOME": folder,
-        "USER": "searchmark",
-        "LOGNAME": "searchmark",
-        "SEARCHMARK_CACHE": str(scratch / "cache"),
-    }
 
 
 def _model_variables(view: View) -> dict[str, str]:
     """Where downloaded models are, if they are shown; without a network nobody should wait for the hub."""
-    folder = model_folder()
-    shown = {"HF_HUB_CACHE": str(folder)} if folder is not None and folder in view.code else {}
-    return shown if view.network else shown | {"HF_HUB_OFFLINE": "1"}
+    folder = hub_cache_folder()
+    variables = {"HF_HUB_CACHE": str(folder)} if folder is not None and folder in view.code else {}
+    return variables if view.network else variables | {"HF_HUB_OFFLINE": "1"}
+
+
+@dataclass(frozen=True)
+class GuardedCaches:
+    """The caches of a run in which code of others takes part."""
+
+    guard: int | None = None  # for the workers of built-in agents
+    ours: CacheWatch | None = None  # the cache of built-in agents
+    theirs: CacheWatch | None = None  # the cache of other agents
+    apart: bool = True  # only guarded workers have a reason to write into ours during this run
+
+    def tampering(self) -> str | None:
+        """What another process has changed in them, in a sentence; called when all agents have ended."""
+        watches = [watch for watch in (self.ours, self.theirs) if watch is not None]
+        changes = [(count, watch.path) for watch in watches if (count := watch.changed())]
+        self._remove_added()
+        where = ", ".join(f"{count} (removed from {path})" for count, path in changes)
+        return f"cached vectors that another process changed during the run: {where}" if changes else None
+
+    def _remove_added(self) -> None:
+        """What was added by others has been used by no built-in agent in this run, and must not be in the next."""
+        if self.ours is None or self.guard is None or not self.apart:
+            return
+        from searchmark.agents.lexical.cache import remove_cache_files_since
+
+        self.ours.remove_added()
+        remove_cache_files_since(change_time(self.guard))
+
+
+@contextmanager
+def guard_caches(specs: Sequence[AgentSpec], sandbox: Sandbox | None) -> Iterator[GuardedCaches]:
+    """To be entered before any agent is loaded. Built-in agents need no guard against each other, nor any in a sandbox."""
+    if sandbox is not None or not any(map(has_foreign_code, specs)):
+        yield GuardedCaches()
+        return
+    from searchmark.agents.vectors.cache import CacheWatch
+
+    ours, theirs = CacheWatch(cache_folder()), CacheWatch(foreign_cache_folder())
+    with ours.guard.as_file() as guard:
+        yield GuardedCaches(guard, ours, theirs, apart=all(spec.isolated for spec in specs))
+
+
+@dataclass(frozen=True)
+class OwnCache:
+    """A folder that the built-in agents of one process have for themselves, and its guard."""
+
+    folder: Path
+    guard: int
+
+
+@contextmanager
+def make_own_cache(specs: Sequence[AgentSpec], sandbox: Sandbox | None) -> Iterator[OwnCache | None]:
+    """An empty cache for built-in agents on an executor beside which code of others runs; None where there is no such code.
+
+    A process of an executor may be started at any time, when that code has long been at work: nobody could tell any more what of
+    the cache of the machine was there before.
+    """
+    if sandbox is not None or not any(map(has_foreign_code, specs)):
+        yield None
+        return
+    from searchmark.agents.vectors.cache import CacheWatch
+
+    with private_folder() as folder, CacheWatch(folder).guard.as_file() as guard:
+        yield OwnCache(folder, guard)

@@ -1,1 +1,1 @@
-"""The process that an agent lives in, and what is said between it and the runner."""
+"""The process an agent runs in, and what it and the runner say to each other."""

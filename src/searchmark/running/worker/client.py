@@ -1,4 +1,7 @@
-"""A worker as the runner sees it: ask, with a deadline, or put an end to it and to all that it has started."""
+"""A worker as the runner sees it: ask with a deadline, or end it with everything it has started.
+
+Agents of this process have the same methods.
+"""
 
 from __future__ import annotations
 
@@ -14,42 +17,51 @@ import threading
 import time
 from collections.abc import Callable, Mapping
 from contextlib import ExitStack
+from time import monotonic, perf_counter, perf_counter_ns
 from typing import Any
 
-from searchmark.files.private_folders import private_folder
+from searchmark.config.agents import AgentSpec
+from searchmark.io.folders import private_folder
+from searchmark.io.secrets import output_end, without_secret_values
 from searchmark.running.sandbox.launch import Launch
-from searchmark.running.worker.frames import FrameBuffer, Garbled, await_ready, packed
-from searchmark.running.worker.process_tree import TOKEN, how_it_ended, kill_descendants, kill_marked, waiting_for_core
-from searchmark.running.worker.streaming import ReceivedHits
-from searchmark.services.excerpts import kept_end, without_known
+from searchmark.running.worker.frames import FrameBuffer, InvalidFrame, await_ready, encode_frame
+from searchmark.running.worker.process_tree import TOKEN, describe_exit, kill_by_token, kill_descendants, wait_for_core
+from searchmark.running.worker.protocol import HitReceiver
+from searchmark.running.worker.server import Server
 
 KEPT_OUTPUT = 8 << 10
+
 KEPT_END = 2 << 10  # of what was printed last: what a search that failed has printed
+
 LONGEST_WAIT_MS = 1 << 30
+
 AWAKE = 100e-6  # seconds after a request; an agent that takes longer is waited for asleep, and has all cores to itself
+
 PIECE = 1 << 18
+
 ENDING_SECONDS = 2.0  # for the keeper to say how the worker ended
+
 KEEPER_SECONDS = 3.0  # for the keeper to end the family; then we do
 
 
-class Gone(Exception):
+class WorkerDied(Exception):
     """The worker has ended, or does not speak our language any more."""
 
 
-class Late(Exception):
+class DeadlinePassed(Exception):
     """The worker has not answered in time."""
 
 
-class Output:
+class OutputCapture:
     """What an agent has printed: its beginning, its end, and how much there was."""
 
     def __init__(self) -> None:
-        self.kept = bytearray()
+        self.beginning = bytearray()
         self.size = 0
         self._end = bytearray()
 
     def add(self, piece: bytes) -> None:
-        self.kept += piece[: KEPT_OUTPUT - len(self.kept)]
+        self.beginning += piece[: KEPT_OUTPUT - len(self.beginning)]
         self.size += len(piece)
         self._end = (self._end + piece[-KEPT_END:])[-KEPT_END:]
 
@@ -57,16 +69,16 @@ class Output:
         """What was printed since there was so much of it, or the end of that."""
         new = min(self.size - size, len(self._end))
         cut = new < self.size - size
-        return without_known(kept_end(bytes(self._end[-new:]), KEPT_END if cut else KEPT_END + 1)) if new > 0 else ""
+        return without_secret_values(output_end(bytes(self._end[-new:]), KEPT_END if cut else KEPT_END + 1)) if new > 0 else ""
 
     def text(self) -> str:
-        return without_known(self.kept.decode("utf-8", "replace"))
+        return without_secret_values(self.beginning.decode("utf-8", "replace"))
 
 
-class Process:
-    """A worker with its keeper. After `Gone` or `Late` it has to be ended; nobody can know what it is doing."""
+class WorkerProcess:
+    """A worker with its keeper. After `WorkerDied` or `DeadlinePassed` it has to be ended; nobody can know what it is doing."""
 
-    def __init__(self, output: Mapping[str, Output], longest_answer: int, launch: Launch) -> None:
+    def __init__(self, output: Mapping[str, OutputCapture], longest_answer: int, launch: Launch) -> None:
         self._launch = launch
         self._token = secrets.token_hex(16)
         self._question = ""
@@ -93,15 +105,15 @@ class Process:
         command = [sys.executable, "-P", "-m", "searchmark.running.worker.main", *map(str, theirs)]
         scratch = self._until_the_end.enter_context(private_folder())
         try:
-            with self._launch.prepared(command, scratch) as prepared:
+            with self._launch.prepared(command, scratch) as launch:
                 popen = subprocess.Popen(  # noqa: S603  # our own interpreter and our own module
-                    prepared.command,
+                    launch.command,
                     stdin=subprocess.DEVNULL,
                     stdout=subprocess.PIPE,
                     stderr=subprocess.PIPE,
-                    pass_fds=(*theirs, *prepared.descriptors),
+                    pass_fds=(*theirs, *launch.descriptors),
                     start_new_session=True,  # Ctrl-C is the runner's business
-                    env=prepared.environment | {TOKEN: self._token},
+                    env=launch.environment | {TOKEN: self._token},
                     cwd=self._launch.folder,
                 )
         finally:
@@ -130,18 +142,18 @@ class Process:
         try:
             self._refuse_early_bytes()
             start, self._arrived_ns, self.unseen_ns = time.perf_counter_ns(), 0, 0
-            self._send(packed({"id": self._question, **message}), deadline)
+            self._send(encode_frame({"id": self._question, **message}), deadline)
             self._do(meanwhile)
-            received = ReceivedHits(message)
-            reply = received.joined(self._answer(deadline + self.unseen_ns / 1e9, received))
-        except Garbled as error:
-            raise Gone(str(error)) from error
+            receiver = HitReceiver(message)
+            reply = receiver.joined(self._answer(deadline + self.unseen_ns / 1e9, receiver))
+        except InvalidFrame as error:
+            raise WorkerDied(str(error)) from error
         self.took_ns = self._arrived_ns - start
-        self.first_hit_ns = None if received.first_hit_ns is None else received.first_hit_ns - start
+        self.first_hit_ns = None if receiver.first_hit_ns is None else receiver.first_hit_ns - start
         return reply
 
     def _do(self, meanwhile: Callable[[], None]) -> None:
-        """Work of our own, which is not the worker's time: its deadline does not run, and its clock is not held against ours.
+        """Work of our own, which is not the worker's time: its deadline does not run, and its clock is not compared with ours.
 
         An answer that is there when we look again came at some moment of that work, and a pipe does not say which. So the true
         time lies between ``took_ns`` less ``unseen_ns`` and ``took_ns``: a worker that claims more than the latter lies, one
@@ -155,7 +167,7 @@ class Process:
 
     def _refuse_early_bytes(self) -> None:
         if len(self._buffer) or any(event & select.POLLIN for _, event in self._answers_poll.poll(0)):
-            raise Garbled("an answer came before the question")
+            raise InvalidFrame("an answer came before the question")
 
     def _send(self, frame: bytes, deadline: float) -> None:
         rest = memoryview(frame)
@@ -163,47 +175,49 @@ class Process:
             try:
                 rest = rest[os.write(self._requests, rest) :]
             except BlockingIOError:
-                if not _ready(self._requests, select.POLLOUT, deadline - time.monotonic()):
-                    raise Late from None
+                if not _wait_for_descriptor(self._requests, select.POLLOUT, deadline - time.monotonic()):
+                    raise DeadlinePassed from None
             except BrokenPipeError:
-                raise Gone(self._ending()) from None
+                raise WorkerDied(self._ending()) from None
 
-    def _answer(self, deadline: float, received: ReceivedHits) -> dict[str, Any]:
+    def _answer(self, deadline: float, receiver: HitReceiver) -> dict[str, Any]:
         """The last frame of the answer; those before it are taken in, and the deadline is that of all."""
         self._buffer.begin()
         while "part" in (message := self._frame(deadline)):
-            received.add(message, self._arrived_ns)
+            receiver.add(message, self._arrived_ns)
         return message
 
     def _frame(self, deadline: float) -> dict[str, Any]:
         while (message := self._buffer.take()) is None:
             self._wait(deadline)
         if message.get("id") != self._question:
-            raise Garbled("an answer does not belong to any question")
+            raise InvalidFrame("an answer does not belong to any question")
         return message
 
     def _wait(self, deadline: float) -> None:
         """Take in whatever there is; an answer that was sent before the worker ended still counts."""
         remaining = deadline - time.monotonic()
         if remaining <= 0:
-            raise Late
+            raise DeadlinePassed
         ready = dict(self._poll.poll(0))
         if not ready:
             self.unseen_ns = 0  # whatever comes from now on is seen when it comes
             ready = dict(await_ready(self._poll, min(remaining * 1000 + 1, LONGEST_WAIT_MS), self._awake_until))
         if self._answers in ready:
             piece = os.read(self._answers, PIECE)
-            self._arrived_ns = time.perf_counter_ns()  # of the last piece: whoever writes the first may still be searching
+            self._arrived_ns = (
+                time.perf_counter_ns()
+            )  # of the last piece: a worker that has written the first may still be searching
             if piece:
                 self._buffer.feed(piece)
                 return
             self._poll.unregister(self._answers)
             if not self._endings_ready(ENDING_SECONDS):  # its keeper, which would say how it ended, has been stopped or killed
-                raise Gone("the worker has closed its channel")
+                raise WorkerDied("the worker has closed its channel")
         for descriptor in self._streams.keys() & ready.keys():
             self._take_output(descriptor)
         if self._endings in ready:
-            raise Gone(self._ending())
+            raise WorkerDied(self._ending())
 
     def _take_output(self, descriptor: int) -> None:
         piece = os.read(descriptor, PIECE)
@@ -221,7 +235,7 @@ class Process:
         """How the worker has ended, from its keeper."""
         status = os.read(self._endings, 64) if self._endings_ready(ENDING_SECONDS) else b""
         if status:
-            return f"the worker {how_it_ended(int(status))}"
+            return f"the worker {describe_exit(int(status))}"
         self._drain()
         return self._launch.why_gone(self._output["stderr"].text())
 
@@ -229,11 +243,11 @@ class Process:
         """Whether the keeper says how the worker ended; one that somebody has stopped is woken up for that."""
         with contextlib.suppress(ProcessLookupError):
             self._popen.send_signal(signal.SIGCONT)
-        return _ready(self._endings, select.POLLIN, seconds)
+        return _wait_for_descriptor(self._endings, select.POLLIN, seconds)
 
     def waited_ns(self) -> int | None:
         """How long the worker has been ready to run and waited for a core, since it began; None where nobody knows."""
-        return waiting_for_core(self._popen.pid)
+        return wait_for_core(self._popen.pid)
 
     def hang_up(self) -> None:
         """Have the keeper end the worker: whoever waits for an answer gets none. For any thread, as nothing else here is."""
@@ -255,7 +269,7 @@ class Process:
             kill_descendants(self._popen.pid)
             self._popen.kill()
             self._popen.wait()
-        kill_marked(self._token)
+        kill_by_token(self._token)
         self._drain()
         for descriptor in (self._requests, self._answers, self._endings):
             os.close(descriptor)
@@ -276,15 +290,74 @@ class Process:
 def _pipe() -> tuple[int, int]:
     """A pipe whose ends are none of the standard streams, even if somebody has closed those."""
     ends = os.pipe()
-    moved = tuple(fcntl.fcntl(end, fcntl.F_DUPFD_CLOEXEC, 3) if end < 3 else end for end in ends)  # noqa: PLR2004  # 0, 1, 2
-    for end, now in zip(ends, moved, strict=True):
+    new_ends = tuple(fcntl.fcntl(end, fcntl.F_DUPFD_CLOEXEC, 3) if end < 3 else end for end in ends)  # noqa: PLR2004  # 0, 1, 2
+    for end, now in zip(ends, new_ends, strict=True):
         if end != now:
             os.close(end)
-    return moved[0], moved[1]
+    return new_ends[0], new_ends[1]
 
 
-def _ready(descriptor: int, wanted: int, seconds: float) -> bool:
+def _wait_for_descriptor(descriptor: int, event: int, seconds: float) -> bool:
     """Wait until a descriptor can be used; select() could not do that beyond 1024."""
     poll = select.poll()
-    poll.register(descriptor, wanted)
+    poll.register(descriptor, event)
     return bool(poll.poll(min(max(0.0, seconds) * 1000, LONGEST_WAIT_MS)))
+
+
+# An agent that only this process has, behind the methods of a worker; sessions do not notice.
+#
+# Nothing protects the run from it: a deadline cannot end it, so an answer that came too late is a time-out afterwards; its
+# memory is ours and has no limit; what it prints goes where the program prints; if it crashes, so does the run.
+
+
+class InProcessWorker:
+    """Answers requests in the thread that asks; Ctrl-C reaches the program."""
+
+    def __init__(self, spec: AgentSpec) -> None:
+        self._server = Server(spec)
+        self._born = perf_counter()
+        self._closed = False
+        self.took_ns = self.unseen_ns = 0
+        self.first_hit_ns: int | None = None
+
+    def age(self) -> float:
+        """Seconds since the start."""
+        return perf_counter() - self._born
+
+    def ask(self, message: dict[str, Any], seconds: float, meanwhile: Callable[[], None] = lambda: None) -> dict[str, Any]:
+        """Have a request answered, however long that takes, and then look at the clock; ``meanwhile`` comes before."""
+        meanwhile()
+        start, start_ns = monotonic(), perf_counter_ns()
+        self._closed = self._closed or message["op"] == "close"
+        receiver = HitReceiver(message)
+        request = message | {"memory_limit_mb": None}  # a limit would be ours for good
+        reply = self._server.answer(request, lambda part: receiver.add(part, perf_counter_ns()))
+        self.took_ns = perf_counter_ns() - start_ns
+        self.first_hit_ns = None if receiver.first_hit_ns is None else receiver.first_hit_ns - start_ns
+        if monotonic() - start > seconds:
+            raise DeadlinePassed
+        return receiver.joined(reply) | {"memory": None}  # that of the whole program would say nothing about the agent
+
+    def take_printed(self) -> None:
+        """Nothing: what an agent of this process prints is seen where the program prints."""
+
+    def waited_ns(self) -> int | None:
+        """Not known of a thread that is this one: nothing is between it and its answers."""
+        return None
+
+    def hang_up(self) -> None:
+        """Nothing: no thread can be ended from outside."""
+
+    def end(self) -> None:
+        """Close the agent and give back what was opened for it: no process ends here that would do so."""
+        if not self._closed:
+            self._closed = True
+            self._server.answer({"op": "close"})
+
+
+Worker = WorkerProcess | InProcessWorker
+
+
+def start_worker(spec: AgentSpec, output: Mapping[str, OutputCapture], longest_answer: int, launch: Launch) -> Worker:
+    """A process of its own for every agent that can have one."""
+    return WorkerProcess(output, longest_answer, launch) if spec.isolated else InProcessWorker(spec)

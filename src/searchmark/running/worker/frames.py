@@ -1,9 +1,4 @@
-"""What runner and worker say to each other: JSON in frames over pipes that nobody else knows of.
-
-A frame is a mark, the length of what follows, and that much JSON. The runner believes nothing: whatever does not
-begin with the mark, is too long, or is no JSON object was not written by the worker. JSON has no NaN here, and no number of
-hundreds of digits.
-"""
+"""JSON in frames over pipes. Loaded before a worker is confined, so it stays small."""
 
 from __future__ import annotations
 
@@ -16,23 +11,28 @@ import time
 from typing import Any
 
 MARK = b"\x00SMK"
+
 HEADER = struct.Struct(">4sI")
+
 PIECE = 1 << 18
+
 LONGEST_NUMBER = 20  # characters of a whole number
+
 AWAKE = 200e-6  # seconds that a worker stays awake between two requests
+
 SEVERAL_CORES = (os.cpu_count() or 1) > 1
-give_way = getattr(os, "sched_yield", lambda: None)  # macOS has none
+
+yield_core = getattr(os, "sched_yield", lambda: None)  # macOS has none
+
+encode_compact = json.JSONEncoder(separators=(",", ":")).encode  # made once: it is called for every search
 
 
-compact = json.JSONEncoder(separators=(",", ":")).encode  # made once: it is called for every search
-
-
-class Garbled(Exception):
+class InvalidFrame(Exception):
     """Something else than a frame came through the pipe."""
 
 
-def packed(message: dict[str, Any]) -> bytes:
-    body = compact(message).encode()
+def encode_frame(message: dict[str, Any]) -> bytes:
+    body = encode_compact(message).encode()
     return HEADER.pack(MARK, len(body)) + body
 
 
@@ -40,12 +40,12 @@ class FrameBuffer:
     """Bytes as they come, taken apart into messages; all frames of one answer together are no longer than ``longest``."""
 
     def __init__(self, longest: int) -> None:
-        self._longest = self._left = longest
+        self._longest = self._bytes_left = longest
         self._bytes = bytearray()
 
     def begin(self) -> None:
         """From here on, another answer."""
-        self._left = self._longest
+        self._bytes_left = self._longest
 
     def feed(self, piece: bytes) -> None:
         self._bytes += piece
@@ -56,45 +56,45 @@ class FrameBuffer:
 
     def take(self) -> dict[str, Any] | None:
         """The next whole message, None if it is not complete yet."""
-        seen = self._bytes
-        if not seen:
+        data = self._bytes
+        if not data:
             return None
-        if not MARK.startswith(seen[: len(MARK)]):
-            raise Garbled("the worker's channel carries something that is not a frame")
-        if len(seen) < HEADER.size:
+        if not MARK.startswith(data[: len(MARK)]):
+            raise InvalidFrame("the worker's channel carries something that is not a frame")
+        if len(data) < HEADER.size:
             return None
-        _, length = HEADER.unpack_from(seen)
-        if length > self._left:
-            raise Garbled(f"a message of {length} bytes is too long")
+        _, length = HEADER.unpack_from(data)
+        if length > self._bytes_left:
+            raise InvalidFrame(f"a message of {length} bytes is too long")
         end = HEADER.size + length
-        if len(seen) < end:
+        if len(data) < end:
             return None
-        self._left -= length
-        body = bytes(seen[HEADER.size : end])
-        del seen[:end]
-        return _parsed(body)
+        self._bytes_left -= length
+        body = bytes(data[HEADER.size : end])
+        del data[:end]
+        return _parse_body(body)
 
 
 def _refuse_constant(name: str) -> float:
     raise ValueError(name)
 
 
-def _bounded(digits: str) -> int:
+def _parse_int(digits: str) -> int:
     if len(digits) > LONGEST_NUMBER:
         raise ValueError(digits)
     return int(digits)
 
 
-_decoder = json.JSONDecoder(parse_constant=_refuse_constant, parse_int=_bounded)
+_decoder = json.JSONDecoder(parse_constant=_refuse_constant, parse_int=_parse_int)
 
 
-def _parsed(body: bytes) -> dict[str, Any]:
+def _parse_body(body: bytes) -> dict[str, Any]:
     try:
         message = _decoder.decode(body.decode())
     except (ValueError, RecursionError) as error:
-        raise Garbled("a message is not JSON") from error
+        raise InvalidFrame("a message is not JSON") from error
     if not isinstance(message, dict):
-        raise Garbled("a message is not a JSON object")
+        raise InvalidFrame("a message is not a JSON object")
     return message
 
 
@@ -104,7 +104,7 @@ def await_ready(poll: select.poll, milliseconds: float | None, awake_until: floa
     Whoever is awake lets others go first: the one that is waited for may have been put on the same core.
     """
     while SEVERAL_CORES and time.perf_counter() < awake_until:
-        give_way()
+        yield_core()
         if ready := poll.poll(0):
             return ready
     return poll.poll(milliseconds)
@@ -112,7 +112,7 @@ def await_ready(poll: select.poll, milliseconds: float | None, awake_until: floa
 
 def send(descriptor: int, message: dict[str, Any]) -> None:
     """Write a whole frame, however long the reader takes."""
-    rest = memoryview(packed(message))
+    rest = memoryview(encode_frame(message))
     while rest:
         rest = rest[os.write(descriptor, rest) :]
 

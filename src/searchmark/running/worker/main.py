@@ -1,8 +1,6 @@
-"""The process that an agent lives in, and its keeper: ``python -m searchmark.running.worker.main``.
+"""`python -m searchmark.running.worker.main`: the process of an agent, and its keeper.
 
-The program forks at once. The child becomes the worker: it loads the agent and answers requests, one at a time. The
-parent stays behind as its keeper, imports nothing and runs nobody else's code: it tells the runner how the worker
-ended, and ends the whole family when the worker ends or the runner hangs up, by whatever cause.
+It imports almost nothing, since it runs before anything is confined.
 """
 
 from __future__ import annotations
@@ -15,16 +13,16 @@ import sys
 from functools import partial
 from typing import Any
 
-from searchmark.files.guarded import GUARD
-from searchmark.running.worker.frames import Garbled, Receiver, send
-from searchmark.running.worker.process_tree import adopt_orphans, die_with_parent, hide_memory, kill_descendants, reap
+from searchmark.io.guard import GUARD_VARIABLE
+from searchmark.running.worker.frames import InvalidFrame, Receiver, send
+from searchmark.running.worker.process_tree import adopt_orphans, die_with_parent, hide_memory_for_good, kill_descendants, reap
 
 
 def main() -> None:
-    requests, answers, lifeline, endings, *confined = map(int, sys.argv[1:])
-    confinement = _confinement(confined)
-    if GUARD in os.environ:  # code of others runs beside us, and must not read the guard or write into our memory
-        hide_memory()
+    requests, answers, lifeline, endings, *more = map(int, sys.argv[1:])
+    confinement = _read_confinement(more)
+    if GUARD_VARIABLE in os.environ:  # code of others runs beside us, and must not read the guard or write into our memory
+        hide_memory_for_good()
     adopt_orphans()
     # The wake-up pipe must be there before the worker can end.
     wake, waker = os.pipe()
@@ -41,13 +39,13 @@ def main() -> None:
         die_with_parent(keeper)
         if confinement is not None:
             confinement.enter()
-        _work(requests, answers)
+        _answer_requests(requests, answers)
         os._exit(0)
-    _let_go(requests, answers)
-    _keep(worker, lifeline, endings, wake)
+    _close_worker_pipes(requests, answers)
+    _watch_worker(worker, lifeline, endings, wake)
 
 
-def _confinement(descriptors: list[int]) -> Any:
+def _read_confinement(descriptors: list[int]) -> Any:
     """What keeps the worker in its sandbox, if it has one; root gives up its rights right here."""
     if not descriptors:
         return None
@@ -59,7 +57,7 @@ def _confinement(descriptors: list[int]) -> Any:
     return confinement
 
 
-def _let_go(*descriptors: int) -> None:
+def _close_worker_pipes(*descriptors: int) -> None:
     """The keeper holds none of the worker's pipes, lest they never end."""
     for descriptor in descriptors:
         os.close(descriptor)
@@ -68,25 +66,25 @@ def _let_go(*descriptors: int) -> None:
         os.dup2(nowhere, standard)
 
 
-def _keep(worker: int, lifeline: int, endings: int, wake: int) -> None:
-    ended: int | None = None
+def _watch_worker(worker: int, lifeline: int, endings: int, wake: int) -> None:
+    status: int | None = None
     poll = select.poll()
     poll.register(lifeline, select.POLLIN)
     poll.register(wake, select.POLLIN)
-    while ended is None:
+    while status is None:
         ready = dict(poll.poll())
         if lifeline in ready:  # nothing is ever written there: the runner has hung up
             break
         os.read(wake, 512)
-        ended = reap().get(worker)
-    if ended is not None:
+        status = reap().get(worker)
+    if status is not None:
         with contextlib.suppress(OSError):
-            os.write(endings, f"{ended}\n".encode())
+            os.write(endings, f"{status}\n".encode())
     kill_descendants(os.getpid())
     os._exit(0)
 
 
-def _work(requests: int, answers: int) -> None:
+def _answer_requests(requests: int, answers: int) -> None:
     """Answer requests until there are no more; what the agent prints goes to its own pipes."""
     for descriptor in (requests, answers):
         os.set_inheritable(descriptor, False)
@@ -101,7 +99,7 @@ def _work(requests: int, answers: int) -> None:
             os._exit(0)
         send(answers, {"id": question, **message})
 
-    with contextlib.suppress(Garbled, OSError):
+    with contextlib.suppress(InvalidFrame, OSError):
         while (request := receiver.next()) is not None:
             answer = partial(say, request["id"])
             reply = server.answer(request, answer)

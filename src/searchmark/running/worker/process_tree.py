@@ -1,8 +1,4 @@
-"""Families of processes: who descends from whom, and an end to all of them.
-
-A keeper is the parent of a worker. It adopts whatever the worker leaves behind (a process that has called
-``setsid``, a child of a dead child), so that nothing escapes a kill, and it ends with the runner, however that ends.
-"""
+"""Process families: who descends from whom, how much memory they take, and how to end all of them."""
 
 from __future__ import annotations
 
@@ -18,13 +14,21 @@ from contextlib import contextmanager
 from pathlib import Path
 
 LINUX = sys.platform == "linux"
+
 _PR_SET_PDEATHSIG = 1
+
 _PR_GET_DUMPABLE, _PR_SET_DUMPABLE = 3, 4
+
 _ARG_START, _ARG_END = 45, 46  # fields of /proc/PID/stat, counted from the one after the name
+
 _PR_SET_CHILD_SUBREAPER = 36
+
 TOKEN = "SEARCHMARK_WORKER"  # noqa: S105  # the name of a variable that marks a family, no secret
+
 PATIENCE = 10.0
+
 GENERATIONS = 4  # from whatever we have started to the worker, at most
+
 _BLUR = 4 << 20  # bytes by which two accounts of the same memory differ: the kernel adds up in steps
 
 
@@ -43,7 +47,7 @@ def die_with_parent(parent: int) -> None:
 
 
 @contextmanager
-def not_dumpable() -> Iterator[None]:
+def hide_memory_meanwhile() -> Iterator[None]:
     """Meanwhile no other process of this user may read our memory, environment and open files; root may, whatever we do."""
     if not LINUX:
         yield
@@ -57,7 +61,7 @@ def not_dumpable() -> Iterator[None]:
         libc.prctl(_PR_SET_DUMPABLE, before, 0, 0, 0)
 
 
-def hide_memory() -> None:
+def hide_memory_for_good() -> None:
     """From here on no other process of this user may read or change this one, nor open its files; root may, whatever we do."""
     if LINUX:
         ctypes.CDLL(None, use_errno=True).prctl(_PR_SET_DUMPABLE, 0, 0, 0, 0)
@@ -70,21 +74,21 @@ def hide_arguments(title: str) -> None:
     with contextlib.suppress(OSError, ValueError, IndexError):
         fields = Path("/proc/self/stat").read_bytes().rpartition(b")")[2].split()
         start, end = int(fields[_ARG_START]), int(fields[_ARG_END])
-        shown = title.encode()[: end - start - 1]
-        ctypes.memmove(start, shown.ljust(end - start, b"\0"), end - start)
+        text = title.encode()[: end - start - 1]
+        ctypes.memmove(start, text.ljust(end - start, b"\0"), end - start)
 
 
-def parents() -> dict[int, int]:
+def parent_of_each_process() -> dict[int, int]:
     """The parent of every process there is."""
     if not LINUX:
         listing = subprocess.run(["/bin/ps", "-axo", "pid=,ppid="], capture_output=True, text=True, check=False).stdout
         return {int(pid): int(parent) for pid, parent in (line.split() for line in listing.splitlines())}
-    found = {}
+    parents = {}
     for pid in _pids():
         with contextlib.suppress(OSError, ValueError, IndexError):
             # The name of a program may hold blanks and brackets; what follows its last bracket cannot.
-            found[pid] = int(Path(f"/proc/{pid}/stat").read_bytes().rpartition(b")")[2].split()[1])
-    return found
+            parents[pid] = int(Path(f"/proc/{pid}/stat").read_bytes().rpartition(b")")[2].split()[1])
+    return parents
 
 
 def _pids() -> list[int]:
@@ -94,15 +98,15 @@ def _pids() -> list[int]:
 def descendants(ancestor: int) -> list[int]:
     """All processes below one, the nearest first."""
     children: dict[int, list[int]] = {}
-    for pid, parent in parents().items():
+    for pid, parent in parent_of_each_process().items():
         children.setdefault(parent, []).append(pid)
-    found: list[int] = []
+    family: list[int] = []
     waiting = [ancestor]
     while waiting:
         below = children.get(waiting.pop(), [])
-        found += below
+        family += below
         waiting += below
-    return found
+    return family
 
 
 def kill_descendants(ancestor: int) -> None:
@@ -118,14 +122,14 @@ def kill_descendants(ancestor: int) -> None:
             time.sleep(0.001)
 
 
-def waiting_for_core(ancestor: int) -> int | None:
+def wait_for_core(ancestor: int) -> int | None:
     """Nanoseconds that a worker was ready to run and had to wait, by the kernel's account; None where it keeps none.
 
     The worker is the eldest process below its keeper, which may be below a sandbox: of the eldest ones the most is taken.
     """
     waits = [_schedule_wait(f"/proc/{pid}/schedstat") for pid in _eldest_line(ancestor)]
-    known = [wait for wait in waits if wait is not None]
-    return max(known, default=None)
+    known_waits = [wait for wait in waits if wait is not None]
+    return max(known_waits, default=None)
 
 
 def own_wait_for_core() -> int:
@@ -156,14 +160,14 @@ def children(pid: int) -> list[int]:
     """The children of a process: asked of itself where the kernel knows, since looking at all processes takes milliseconds."""
     try:
         threads = os.listdir(f"/proc/{pid}/task")  # noqa: PTH208  # as above
-        return [int(child) for thread in threads for child in _read(f"/proc/{pid}/task/{thread}/children").split()]
+        return [int(child) for thread in threads for child in _read_proc_file(f"/proc/{pid}/task/{thread}/children").split()]
     except OSError:
-        return [child for child, parent in parents().items() if parent == pid]
+        return [child for child, parent in parent_of_each_process().items() if parent == pid]
 
 
-def _read(file: str) -> bytes:
-    with open(file, "rb", buffering=0) as opened:  # noqa: PTH123  # twice as fast as Path
-        return opened.readall()
+def _read_proc_file(file: str) -> bytes:
+    with open(file, "rb", buffering=0) as stream:  # noqa: PTH123  # twice as fast as Path
+        return stream.readall()
 
 
 def _schedule_wait(file: str) -> int | None:
@@ -175,17 +179,17 @@ def _schedule_wait(file: str) -> int | None:
 
 def reap() -> dict[int, int]:
     """Bury the dead; how each of them ended."""
-    ended = {}
+    statuses = {}
     with contextlib.suppress(ChildProcessError):
         while True:
             pid, status = os.waitpid(-1, os.WNOHANG)
             if not pid:
                 break
-            ended[pid] = status
-    return ended
+            statuses[pid] = status
+    return statuses
 
 
-def kill_marked(token: str) -> None:
+def kill_by_token(token: str) -> None:
     """Kill what carries this mark in its environment: a family that has lost its keeper."""
     if not LINUX:
         return
@@ -196,7 +200,7 @@ def kill_marked(token: str) -> None:
                 os.kill(pid, signal.SIGKILL)
 
 
-def how_it_ended(status: int) -> str:
+def describe_exit(status: int) -> str:
     """The end of a process in words."""
     if os.WIFSIGNALED(status):
         number = os.WTERMSIG(status)
@@ -206,7 +210,7 @@ def how_it_ended(status: int) -> str:
     return f"exited with code {os.waitstatus_to_exitcode(status)}"
 
 
-def peak_memory() -> int | None:
+def peak_memory_bytes() -> int | None:
     """The most memory that this process has had at a time, and beside it the largest of all that it has started, in bytes."""
     own = _peak_of("self") if LINUX else _peak_by_usage(children=False)
     return None if own is None else own + max(_largest_alive(), _largest_ended(own))
@@ -215,14 +219,14 @@ def peak_memory() -> int | None:
 def _largest_alive() -> int:
     """Of the descendants that are there now; elsewhere than on Linux, and under Landlock, they are known once they have ended."""
     with contextlib.suppress(OSError):
-        return max((_peak_of(pid) or 0 for pid in _below(os.getpid())), default=0) if LINUX else 0
+        return max((_peak_of(pid) or 0 for pid in _peak_below(os.getpid())), default=0) if LINUX else 0
     return 0
 
 
-def _below(ancestor: int) -> Iterator[int]:
+def _peak_below(ancestor: int) -> Iterator[int]:
     for child in children(ancestor):
         yield child
-        yield from _below(child)
+        yield from _peak_below(child)
 
 
 def _largest_ended(own: int) -> int:
@@ -231,13 +235,13 @@ def _largest_ended(own: int) -> int:
     A process begins as a copy of the one that starts it, and the kernel counts that. So one that is no larger than we are may
     have been of any size, and is not counted.
     """
-    ended = _peak_by_usage(children=True)
-    return ended if ended > own + _BLUR else 0
+    peak = _peak_by_usage(children=True)
+    return peak if peak > own + _BLUR else 0
 
 
 def _peak_of(pid: int | str) -> int | None:
     with contextlib.suppress(OSError):
-        for line in _read(f"/proc/{pid}/status").splitlines():
+        for line in _read_proc_file(f"/proc/{pid}/status").splitlines():
             if line.startswith(b"VmHWM"):
                 return int(line.split()[1]) * 1024
     return None

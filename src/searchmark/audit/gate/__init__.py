@@ -1,1 +1,0 @@
-"""What the gate can see."""

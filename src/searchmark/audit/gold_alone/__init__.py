@@ -1,1 +1,0 @@
-"""Gold against itself."""

@@ -1,1 +1,0 @@
-"""People who shop here."""

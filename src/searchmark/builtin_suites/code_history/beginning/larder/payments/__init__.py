@@ -1,1 +1,0 @@
-"""Taking money and giving it back."""

@@ -1,1 +1,0 @@
-"""Bringing orders to people."""

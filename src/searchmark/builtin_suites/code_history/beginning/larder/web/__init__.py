@@ -1,1 +1,0 @@
-"""The shop over HTTP."""

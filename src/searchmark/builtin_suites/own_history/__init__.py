@@ -1,1 +1,0 @@
-"""The history of Searchmark itself up to a fixed commit: `repository` finds a full clone of it."""

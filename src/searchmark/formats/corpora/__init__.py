@@ -1,0 +1,1 @@
+"""Corpora: documents from files, folders, commits and addresses."""

@@ -1,1 +1,0 @@
-"""What tests in Python are given."""
