@@ -23,9 +23,8 @@ THREADS = int(sys.argv[1]) if len(sys.argv) > 1 else len(os.sched_getaffinity(0)
 os.environ |= {name: str(THREADS) for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "RAYON_NUM_THREADS")}
 os.environ |= {"HF_HUB_OFFLINE": "1", "TOKENIZERS_PARALLELISM": "true", "TQDM_DISABLE": "1"}
 
-from searchmark.agents.vectors import load_embedder, models
+from searchmark.agents.vectors import load_embedder, models, onnx
 from searchmark.agents.vectors.embedder import Embedder
-from searchmark.ext import onnx
 
 TEXTS, ROUNDS, QUERIES = 2000, 3, 100
 QUERY_LENGTH = 60  # characters

@@ -6,7 +6,9 @@ import ast
 import re
 import subprocess
 import sys
+import tomllib
 from collections import Counter
+from importlib import import_module
 from pathlib import Path
 
 import pytest
@@ -110,7 +112,7 @@ NAMES_MEASURES = {
     "gates/section.py": "presets",
     "scoring/decisions.py": "presets",
     "scoring/scores.py": "the measures that suit a kind of suite",
-    "testing.py": "functions for single measures, with their names",
+    "testing/__init__.py": "functions for single measures, with their names",
 }
 
 
@@ -131,6 +133,22 @@ def test_every_room_is_public_or_says_that_it_is_internal() -> None:
     files = {path.stem: path for path in SOURCE.glob("*.py")} | {path.parent.name: path for path in SOURCE.glob("*/__init__.py")}
     silent = {name for name, path in files.items() if "Internal:" not in (ast.get_docstring(ast.parse(path.read_text())) or "")}
     assert silent - {"__init__", "__main__"} == PUBLIC
+
+
+def test_optional_features_may_import_public_packages_only() -> None:
+    """The contract in pyproject.toml names every room but those; import-linter itself would not miss a new one."""
+    contracts = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["importlinter"]["contracts"]
+    (contract,) = (each for each in contracts if each.get("source_modules") == ["searchmark.ext"])
+    internal = rooms() - PUBLIC - {"__init__", "__main__", "ext"}
+    assert set(contract["forbidden_modules"]) == {f"searchmark.{room}" for room in internal}
+
+
+def test_optional_features_import_names_that_their_modules_export() -> None:
+    for path in (SOURCE / "ext").glob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text())):
+            if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("searchmark"):
+                exported = getattr(import_module(str(node.module)), "__all__", None)
+                assert exported is None or {each.name for each in node.names} <= set(exported), path
 
 
 def test_docs_import_public_packages_only() -> None:

@@ -62,8 +62,6 @@ if TYPE_CHECKING:
     from searchmark.experiments.sweep_grid import grid_of as grid_of
     from searchmark.experiments.sweep_grid import load_sweep as load_sweep
     from searchmark.experiments.sweep_rows import sweep_result as sweep_result
-    from searchmark.ext.charts import Chart as Chart
-    from searchmark.ext.charts import write_charts as write_charts
     from searchmark.formats.corpora.case_locations import SearchScope as SearchScope
     from searchmark.formats.corpora.corpus import Changes as Changes
     from searchmark.formats.corpora.corpus import Corpus as Corpus
@@ -112,6 +110,8 @@ if TYPE_CHECKING:
     from searchmark.reports.build import ReportExtras as ReportExtras
     from searchmark.reports.build import build_comparison as build_comparison
     from searchmark.reports.build import build_report as build_report
+    from searchmark.reports.charts import Chart as Chart
+    from searchmark.reports.charts import write_charts as write_charts
     from searchmark.reports.history import with_history as with_history
     from searchmark.reports.json_file import read_report as read_report
     from searchmark.reports.render import Renderer as Renderer
@@ -192,7 +192,7 @@ _HOMES = {
         "with_gates_of",
         "with_saved",
     ),
-    "ext.charts": (
+    "reports.charts": (
         "Chart",
         "write_charts",
     ),

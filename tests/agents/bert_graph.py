@@ -12,7 +12,7 @@ from typing import Any
 
 from onnx import TensorProto, parser
 
-from searchmark.ext.onnx import MINILM_GRAPH
+from searchmark.agents.vectors.onnx import MINILM_GRAPH
 
 # Operators of version 17, the first with LayerNormalization, in the format that onnxruntime 1.20 reads. What is added to the scores
 # of padding makes its share after the softmax exactly 0 in float32.

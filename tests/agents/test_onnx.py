@@ -12,8 +12,7 @@ import pytest
 from onnx import TensorProto, helper
 
 from searchmark import SearchmarkError, UsageError
-from searchmark.agents.vectors import embedder_settings, load_embedder
-from searchmark.ext import onnx
+from searchmark.agents.vectors import embedder_settings, load_embedder, onnx
 from tests.agents.bert_graph import minilm_graph
 from tests.agents.tiny_bert import (
     WIDTH,

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from searchmark.ext.onnx import graph_weights
+from searchmark.agents.vectors.onnx import graph_weights
 from tests.agents.bert_graph import build_graph
 
 WORDS = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "red", "sky", "at", "night", "##s", "engine", "search", "a"]

@@ -11,9 +11,8 @@ from pathlib import Path
 import pytest
 
 from searchmark import AgentSpec
-from searchmark.agents.vectors import models
-from searchmark.ext import onnx
-from searchmark.ext.pytest_suites import with_real_embeddings
+from searchmark.agents.vectors import models, onnx
+from searchmark.testing.suites import with_real_embeddings
 from tests.ext.support import run_pytest, shop
 
 pytestmark = pytest.mark.slow  # each is a session of pytest of its own

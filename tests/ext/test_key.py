@@ -9,12 +9,12 @@ import pytest
 
 from searchmark import AgentSpec, Config, RunSettings, UsageError
 from searchmark.config.agents import BuiltInSource
-from searchmark.ext.pytest_suites import open_suite_under_test
+from searchmark.testing.suites import SuiteUnderTest
 from tests.ext.support import shop
 
 
 def key_of(folder: Path, config: Config = Config()) -> str:  # noqa: B008  # frozen
-    return open_suite_under_test(folder / "search.searchmark.yaml", config).key
+    return SuiteUnderTest.read(folder / "search.searchmark.yaml", config).key
 
 
 def append(name: str) -> Callable[[Path], object]:
@@ -55,8 +55,8 @@ def test_the_header_says_in_which_mode_an_agent_is_asked(tmp_path: Path, agent: 
     config = Config(agents=(MODES,))
     suite = "schema_version: 1\ncorpus: docs\ncases: [{id: a, query: tea, judgments: [{target: tea.md}]}]\n" + agent
     with pytest.raises(UsageError, match=r"several modes, fts5, fts5\+vector; choose one: write 'mode: NAME' into the suite"):
-        open_suite_under_test(shop(tmp_path / "without", suite) / "search.searchmark.yaml", config)
-    opened = open_suite_under_test(shop(tmp_path / "with", f"{suite}mode: fts5+vector\n") / "search.searchmark.yaml", config)
+        SuiteUnderTest.read(shop(tmp_path / "without", suite) / "search.searchmark.yaml", config)
+    opened = SuiteUnderTest.read(shop(tmp_path / "with", f"{suite}mode: fts5+vector\n") / "search.searchmark.yaml", config)
     assert (opened.spec.name, opened.spec.config) == ("fts5+vector", {"b": 0.3, "k1": 0.9})
     assert ("--agent lookup --mode fts5+vector" in opened.command) == (not agent)
 

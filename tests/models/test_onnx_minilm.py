@@ -13,8 +13,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from searchmark.agents.vectors import load_embedder
-from searchmark.ext import onnx
+from searchmark.agents.vectors import load_embedder, onnx
 from tests.agents.bert_graph import MINILM
 from tests.agents.tiny_bert import whole_model
 from tests.ext.support import run_pytest, shop

@@ -28,7 +28,7 @@ from searchmark import (
     match_hits,
     score,
 )
-from searchmark.ext.cards import BAD_COLOUR, DOUBTFUL_COLOUR, GOOD_COLOUR, LONGEST_TEXT, NEUTRAL_COLOUR, Estimate, bars, card
+from searchmark.reports.cards import BAD_COLOUR, DOUBTFUL_COLOUR, GOOD_COLOUR, LONGEST_TEXT, NEUTRAL_COLOUR, Estimate, bars, card
 from searchmark.reports.page.pictures import Whisker
 from searchmark.scoring.decisions import RuleOutcome
 from tests.reports.samples import HOSTILE, WATCHED_SUITE, comparison_of, report_of, watched_run

@@ -13,8 +13,8 @@ import pytest
 import resvg_py
 
 from searchmark import Chart, Report, UsageError, read_report, write_charts
-from searchmark.ext import charts
-from searchmark.ext.charts import CHARTS, ChartPicture, insert_charts, write_charts_beside
+from searchmark.reports import charts
+from searchmark.reports.charts import CHARTS, ChartPicture, insert_charts, write_charts_beside
 from searchmark.reports.page.pictures import COLOURS, HATCHES, SHAPES, Box, Dot, Group, Mark
 from searchmark.reports.render import write_report
 from searchmark.reports.report import AgentSummary

@@ -27,9 +27,9 @@ from searchmark import (
     save_suite,
     with_history,
 )
-from searchmark.ext.charts import CHARTS
 from searchmark.records.provenance import AgentIdentity
 from searchmark.reports.chart_data import frontier, histogram
+from searchmark.reports.charts import CHARTS
 from tests.reports.samples import HOSTILE, NOON
 from tests.support.commands import searchmark
 from tests.support.hosts import CASES, SUITE, on, on_several

@@ -33,9 +33,9 @@ from searchmark import (
     score,
     write_charts,
 )
-from searchmark.ext.cards import card
 from searchmark.records.provenance import AgentIdentity
 from searchmark.reports.audit import audit_pieces
+from searchmark.reports.cards import card
 from searchmark.reports.cases import CaseColumns, FactColumns
 from searchmark.reports.ci import annotations_of, append_summary
 from searchmark.reports.csv_file import to_per_case

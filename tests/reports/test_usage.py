@@ -29,8 +29,8 @@ from searchmark import (
     score,
 )
 from searchmark.agents.protocol import Usage
-from searchmark.ext.cards import card
 from searchmark.records.provenance import IndexBuild
+from searchmark.reports.cards import card
 from searchmark.reports.run_tables import preparation
 from searchmark.reports.text import to_text
 

@@ -11,8 +11,8 @@ import pytest
 from searchmark import UsageError
 from searchmark.agents.vectors import index_settings
 from searchmark.agents.vectors.index import Distance, VectorIndex
+from searchmark.agents.vectors.postgres import exact_scores
 from searchmark.errors import ServiceError
-from searchmark.ext.postgres import exact_scores
 
 pytestmark = pytest.mark.servers
 

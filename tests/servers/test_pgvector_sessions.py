@@ -18,8 +18,8 @@ import pytest
 from searchmark import SearchmarkError, UsageError
 from searchmark.agents.vectors import index_settings
 from searchmark.agents.vectors.index import VectorIndex
+from searchmark.agents.vectors.pgvector import PREFIX
 from searchmark.errors import ServiceError
-from searchmark.ext.pgvector import PREFIX
 from tests.servers.conftest import PASSWORD
 from tests.support.commands import searchmark
 

@@ -15,7 +15,6 @@ import click
 from searchmark.cli.terminal import Verbosity, in_colour, verbosity
 from searchmark.config.sections import OutputSettings
 from searchmark.errors import EXIT_GATE_FAILED, EXIT_NOTHING_EVALUATED, EXIT_OK, EXIT_UNTRUSTED, UsageError
-from searchmark.io.plugins import load_code
 from searchmark.io.store import write_text
 
 if TYPE_CHECKING:
@@ -209,12 +208,14 @@ def tell_written(report: Report, written_files: list[tuple[Path, str]], *, chart
 
 def _draw_charts(report: Report, markdown_files: list[Path]) -> None:
     """Beside reports that are written already: whatever is missing here, they are there."""
-    why = load_code("searchmark.ext.charts:missing_for_charts")()
+    from searchmark.reports.charts import missing_for_charts, write_charts_beside
+
+    why = missing_for_charts()
     if why is not None:
         tell(f"no charts: {why}")
         return
     for file in markdown_files:
-        charts = load_code("searchmark.ext.charts:write_charts_beside")(report, file)
+        charts = write_charts_beside(report, file)
         names = ", ".join(chart.name for chart in charts)
         remark(f"written: {charts[0].files[0].parent}/: {names}" if charts else "no charts: the report has no values to draw")
 

@@ -46,7 +46,7 @@ def _make_pool(choice: PoolSettings) -> TaskPool:
         return ProcessPool(choice.count)
     if choice.kind == "code":
         return CustomPool(choice)
-    dask: TaskPool = load_code("searchmark.ext.dask:DaskPool")(choice)
+    dask: TaskPool = load_code("searchmark.executors.dask:DaskPool")(choice)
     return dask
 
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 if TYPE_CHECKING:
-    from searchmark.ext.pytest_suites import SearchmarkFixture, SharedRuns
+    from searchmark.testing.suites import SearchmarkFixture, SharedRuns
 
 
 SUFFIXES = (".searchmark.yaml", ".searchmark.yml")
@@ -37,7 +37,7 @@ def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> pytest.Col
     """A suite becomes one item per case and one per rule of its gate."""
     if not file_path.name.endswith(SUFFIXES):
         return None
-    from searchmark.ext.pytest_suites import SuiteCollector
+    from searchmark.ext.pytest_items import SuiteCollector
 
     collector: pytest.Collector = SuiteCollector.from_parent(parent, path=file_path, shared=shared_runs_of(parent.config))
     return collector
@@ -98,14 +98,14 @@ def pytest_unconfigure(config: pytest.Config) -> None:
 @pytest.fixture
 def searchmark(request: pytest.FixtureRequest) -> SearchmarkFixture:
     """`assert_search` and the measures of lists; relative paths are from the folder of the test on."""
-    from searchmark.ext.pytest_suites import SearchmarkFixture
+    from searchmark.testing.suites import SearchmarkFixture
 
     return SearchmarkFixture(request.path.parent)
 
 
 def shared_runs_of(config: pytest.Config) -> SharedRuns:
     """The runs that this session shares, one per suite."""
-    from searchmark.ext.pytest_suites import SharedRuns
+    from searchmark.testing.suites import SharedRuns
 
     if _SHARED not in config.stash:
         session = getattr(config, "workerinput", {}).get(SESSION)

@@ -44,7 +44,7 @@ class NotebookRecord:
     def _repr_html_(self) -> str:
         # The one way from the records up to the reports: Jupyter asks the object itself, and only reports know how to write a
         # text of others into a page. The module is named, not imported, until a notebook asks; nothing below depends on it.
-        html: str = load_code("searchmark.ext.cards:card")(self)
+        html: str = load_code("searchmark.reports.cards:card")(self)
         return html
 
 

@@ -489,7 +489,7 @@ def check_output(path: str) -> None:
     if Path(path).is_dir():
         raise UsageError(f"{path} cannot be written: it is a folder; name a file in it")
     if suffix in PICTURES:
-        why = load_code("searchmark.ext.charts:missing_for_charts")()
+        why = load_code("searchmark.reports.charts:missing_for_charts")()
         if why is not None:
             raise UsageError(f"{path} cannot be drawn: {why}")
 
@@ -500,6 +500,6 @@ def write_sweep(sweep: Sweep, path: str) -> None:
     safe = scrub_sweep(sweep)
     if suffix in PICTURES:
         with atomic_write(path) as file:
-            file.write(load_code("searchmark.ext.charts:draw_sweep")(safe, suffix))
+            file.write(load_code("searchmark.reports.charts:draw_sweep")(safe, suffix))
     else:
         write_text(path, TEXTS[suffix](safe))

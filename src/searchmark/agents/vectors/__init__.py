@@ -109,7 +109,7 @@ def _name_and_options(choice: Any) -> tuple[Any, dict[str, Any]]:
     return options.pop("name", None), options
 
 
-_MODELS, _ONNX = "searchmark.agents.vectors.models", "searchmark.ext.onnx"
+_MODELS, _ONNX = "searchmark.agents.vectors.models", "searchmark.agents.vectors.onnx"
 
 EMBEDDERS = VectorParts(
     "embedder",
@@ -193,7 +193,7 @@ INDEXES = VectorParts(
     ),
     VectorPart(
         "pgvector",
-        "searchmark.ext.pgvector:PgvectorSettings",
+        "searchmark.agents.vectors.pgvector:PgvectorSettings",
         "a table in PostgreSQL, with a graph or with lists: see [pgvector](pgvector.md)",
         _OWN_PRODUCTION,
         extra="postgres",

@@ -447,5 +447,5 @@ class VectorTableAgent(RetrievalAgent):
 def _open_table(config: VectorTableSettings) -> ExistingTable:
     if config.database is not None:
         return SqliteTable(config)
-    table: ExistingTable = load_code("searchmark.ext.postgres:PostgresVectorTable")(config)
+    table: ExistingTable = load_code("searchmark.agents.vectors.postgres:PostgresVectorTable")(config)
     return table

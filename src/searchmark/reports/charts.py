@@ -203,7 +203,7 @@ def _png(svg: str, texts: dict[str, str]) -> bytes:
     """The picture as resvg draws it, in a font of ours; letters beyond it are in one of the machine. Texts go behind its header."""
     import resvg_py
 
-    with as_file(files("searchmark.ext") / "SearchmarkSans.ttf") as font:
+    with as_file(files("searchmark.reports") / "SearchmarkSans.ttf") as font:
         png = bytes(resvg_py.svg_to_bytes(svg_string=svg, zoom=PIXELS_OF_PNG, font_files=[str(font)]))
     chunks = b"".join(_chunk(b"iTXt", f"{key}\0\0\0\0\0{text}".encode()) for key, text in texts.items())
     return png[:HEADER_OF_PNG] + chunks + png[HEADER_OF_PNG:]

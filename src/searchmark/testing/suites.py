@@ -1,4 +1,7 @@
-"""Suites as pytest tests: one item per case and rule, one run shared by all processes of a session."""
+"""Suites as tests: what became of each case and rule, from one run that all processes of a session share.
+
+What a plug-in of a test runner needs, as that for pytest in `searchmark.ext`; `searchmark.testing.suites` is a public name.
+"""
 
 from __future__ import annotations
 
@@ -7,19 +10,16 @@ import json
 import os
 import re
 import shlex
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any, Literal, TypeGuard
 
-import pytest
-
 from searchmark import testing
 from searchmark.agents.registry import agent_in_one_mode, agent_names, spec_and_arms, spec_of_suite
 from searchmark.config.agents import AgentSpec, BuiltInSource, EntryPointSource, PythonSource
-from searchmark.config.file import load_config
 from searchmark.config.gates import BASELINE_FILE, GateSettings
 from searchmark.config.run import RunSettings
 from searchmark.config.sections import Config
@@ -47,6 +47,8 @@ from searchmark.reports.quoting import visible
 from searchmark.running import agent_check
 from searchmark.scoring.scores import Scores
 from searchmark.testing import LONGEST_QUERY_SHOWN, AnyPath, describe_expected, explain_rule, read_gate_settings
+
+__all__ = ["SearchmarkFixture", "SharedRuns", "SuiteOutcome", "SuiteUnderTest", "wants_update"]
 
 # What became of the cases and rules of a suite, as plain data that every worker of a session reads.
 
@@ -187,10 +189,6 @@ def wants_real_embeddings() -> bool:
     return _is_set("USE_REAL_EMBEDDINGS", os.environ)
 
 
-def has_onnx_path() -> bool:
-    return _is_set("ONNX_PATH", os.environ)
-
-
 def with_real_embeddings(spec: AgentSpec) -> AgentSpec:
     """The agent with real embeddings wherever it, or an agent that it asks, was given fake ones."""
     return replace(spec, config=_replace_fake(spec.config))
@@ -207,8 +205,7 @@ def _replace_fake(value: Any) -> Any:
 
 def real_embedder() -> str | dict[str, Any]:
     """all-MiniLM-L6-v2 by whatever is installed, without torch if that is possible; no other model replaces it."""
-    from searchmark.agents.vectors import models
-    from searchmark.ext import onnx
+    from searchmark.agents.vectors import models, onnx
 
     lacks = onnx.minilm_problem()
     if lacks is None:
@@ -243,7 +240,7 @@ class SharedRuns:
         self.is_controller = is_controller
         self._until_the_end = ExitStack()
         self._known: dict[str, SuiteOutcome] = {}
-        self._notes: dict[str, None] = {}
+        self._notes = dict.fromkeys([ONNX_PATH_WARNING] if _is_set("ONNX_PATH", os.environ) else [])
 
     @property
     def notes(self) -> list[str]:
@@ -403,6 +400,30 @@ class SuiteUnderTest:
     spec: AgentSpec
     agent: str  # the name of the agent that the spec is, or is a mode of
 
+    @classmethod
+    def read(cls, path: Path, config: Config) -> SuiteUnderTest:
+        """Read a suite and find out how it is tested; a header is trusted, since a test runner runs the code beside it anyway."""
+        suite, setup = load_suite_with_setup(path)
+        choice = setup.agent
+        if choice is None and len(config.agents) != 1:
+            advice = "write 'agent: bm25' into it, or describe a single one in the config"
+            raise UsageError(f"{_short_path(path)} names no agent: {advice}")
+        spec = config.agents[0] if choice is None else spec_of_suite(choice, config.agents, path.parent, trusted=True)
+        mode = agent_in_one_mode(spec, setup.mode, ": write 'mode: NAME' into the suite")
+        return cls(path, suite, setup, config, with_real_embeddings(mode) if wants_real_embeddings() else mode, spec.name)
+
+    def case_titles(self) -> Iterator[tuple[str, str]]:
+        """Every case and the name of its test; in brackets, as pytest has ids of parameters, a name may hold two colons."""
+        return ((case, f"case[{_printable(case)}]") for case in self.suite.table.ids)
+
+    def rule_titles(self) -> Iterator[str]:
+        """A name for the test of every rule, with a number where several have the same."""
+        counts: dict[str, int] = {}
+        for rule in self.rules:
+            title = _printable(_title(rule))
+            counts[title] = counts.get(title, 0) + 1
+            yield f"gate[{title}]" if counts[title] == 1 else f"gate[{title} #{counts[title]}]"
+
     @cached_property
     def gates(self) -> GateSettings:
         """Those of the header, or else those of the config."""
@@ -536,17 +557,6 @@ class SuiteUnderTest:
         yield from _content_digest(self._baseline_file)
 
 
-def open_suite_under_test(path: Path, config: Config) -> SuiteUnderTest:
-    """Read a suite and find out how it is tested; a header is trusted, since pytest runs the code beside it anyway."""
-    suite, setup = load_suite_with_setup(path)
-    choice = setup.agent
-    if choice is None and len(config.agents) != 1:
-        raise UsageError(f"{_short_path(path)} names no agent: write 'agent: bm25' into it, or describe a single one in the config")
-    spec = config.agents[0] if choice is None else spec_of_suite(choice, config.agents, path.parent, trusted=True)
-    mode = agent_in_one_mode(spec, setup.mode, ": write 'mode: NAME' into the suite")
-    return SuiteUnderTest(path, suite, setup, config, with_real_embeddings(mode) if wants_real_embeddings() else mode, spec.name)
-
-
 def _missing_requirement(spec: AgentSpec) -> str | None:
     """What a built-in agent says that it needs; with an embedder of its own choice, that says so when it is loaded."""
     if not isinstance(spec.source, BuiltInSource) or "embedder" in spec.config:
@@ -570,21 +580,7 @@ def _short_path(path: Path) -> str:
     return str(path.relative_to(Path.cwd())) if path.is_relative_to(Path.cwd()) else str(path)
 
 
-# The names of items, known before anything is run and the same in every process.
-
-
-def case_title(case: str) -> str:
-    """In brackets, as pytest has the ids of parameters: there a name may hold two colons."""
-    return f"case[{_printable(case)}]"
-
-
-def rule_titles(rules: Iterable[Rule]) -> Iterator[str]:
-    """A name for every rule, with a number where several have the same."""
-    counts: dict[str, int] = {}
-    for rule in rules:
-        title = _printable(_title(rule))
-        counts[title] = counts.get(title, 0) + 1
-        yield f"gate[{title}]" if counts[title] == 1 else f"gate[{title} #{counts[title]}]"
+# The names of tests, known before anything is run and the same in every process.
 
 
 def _title(rule: Rule) -> str:  # noqa: PLR0911  # one line per kind of rule
@@ -606,137 +602,6 @@ def _title(rule: Rule) -> str:  # noqa: PLR0911  # one line per kind of rule
 
 def _printable(text: str) -> str:
     return "".join(char if char.isprintable() else char.encode("unicode_escape", "surrogatepass").decode() for char in text)
-
-
-# A suite as pytest has it: a file with one item per case and one per rule of its gate.
-
-NO_RULE_WARNING = "has no rule: its tests fail only where the agent does; write 'gates' into it or into the config"
-
-
-class ExpectationNotMet(Exception):
-    """What the gate says against a case or a rule."""
-
-
-class SuiteNotRun(Exception):
-    """Why there is nothing that a gate could be asked about."""
-
-
-class SuiteCollector(pytest.File):
-    """A file with a suite."""
-
-    def __init__(self, *, shared: SharedRuns, **rest: Any) -> None:
-        super().__init__(**rest)
-        self.shared = shared
-
-    def collect(self) -> Iterator[pytest.Item]:
-        suite = open_suite_under_test(self.path, load_config(self.config.getoption("--searchmark-config")))
-        for case in suite.suite.table.ids:
-            yield CaseItem.from_parent(self, suite=suite, case=case, **self._named(case_title(case)))
-        for number, title in enumerate(rule_titles(suite.rules)):
-            yield RuleItem.from_parent(self, suite=suite, number=number, **self._named(title))
-        if not suite.rules:
-            self.shared.note(f"{self.nodeid} {NO_RULE_WARNING}")
-        if has_onnx_path():
-            self.shared.note(ONNX_PATH_WARNING)
-
-    def _named(self, name: str) -> dict[str, str]:
-        """The name with the id that the cache of pytest has for it: from a name alone, brackets would be read otherwise there."""
-        return {"name": name, "nodeid": f"{self.nodeid}::{name}"}
-
-    def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException], style: Any = None) -> Any:  # noqa: ARG002  # pytest's
-        """One sentence for what is wrong with a suite or a config."""
-        return str(excinfo.value) if isinstance(excinfo.value, SearchmarkError) else super().repr_failure(excinfo)
-
-
-class SuiteItem(pytest.Item):
-    """A part of a suite; all parts share one run of the whole."""
-
-    parent: SuiteCollector
-
-    def __init__(self, *, suite: SuiteUnderTest, **rest: Any) -> None:
-        super().__init__(**rest)
-        self.suite = suite
-
-    @property
-    def outcome(self) -> SuiteOutcome:
-        return self.parent.shared.outcome_of(self.suite)
-
-    def setup(self) -> None:
-        """What keeps the suite from being run is an error, and no failure of a gate."""
-        try:
-            self.prepare()
-        except (SuiteNotRun, SearchmarkError) as error:
-            pytest.fail(str(error), pytrace=False)  # in this phase pytest asks no repr_failure of ours
-
-    def prepare(self) -> None:
-        """Run the suite, unless that was done."""
-        if not self.suite.is_wanted:
-            pytest.skip("only_in_ci: the environment variable CI is not set")
-        missing, broken = self.outcome.missing, self.outcome.broken
-        if missing is not None and self.suite.setup.skip_if_missing:
-            self.parent.shared.note(f"{self.parent.nodeid} was skipped: {missing}")
-            pytest.skip(missing)
-        if missing is not None or broken is not None:
-            raise SuiteNotRun(missing or broken)
-        if wants_update() and self.outcome.refused is not None:
-            raise SuiteNotRun(f"no expectation is updated: {self.outcome.refused}")
-
-    def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException], style: Any = None) -> Any:
-        """What the gate says, without the way through our code."""
-        expected = isinstance(excinfo.value, ExpectationNotMet | SearchmarkError)
-        return str(excinfo.value) if expected else super().repr_failure(excinfo, style)
-
-    def reportinfo(self) -> tuple[Path, int, str]:
-        return self.path, 0, self.name
-
-
-class CaseItem(SuiteItem):
-    """One case: fails for what the gate says about this case alone."""
-
-    def __init__(self, *, case: str, **rest: Any) -> None:
-        super().__init__(**rest)
-        self.case = case
-
-    def prepare(self) -> None:
-        super().prepare()
-        outcome = self.outcome.cases[self.case]
-        if outcome.verdict == "error":
-            raise SuiteNotRun(outcome.message)
-
-    def runtest(self) -> None:
-        outcome = self.outcome.cases[self.case]
-        if wants_update():
-            self._update()
-            return
-        if outcome.verdict == "known_failure":
-            pytest.xfail(outcome.message)  # returns under --runxfail
-            raise ExpectationNotMet(f"case {self.case} fails, as is known: {outcome.message}")
-        if outcome.verdict == "failed":
-            raise ExpectationNotMet(outcome.message)
-
-    def _update(self) -> None:
-        reason = self.outcome.left_alone.get(self.case)
-        if reason is not None:
-            self.parent.shared.note(f"{self.parent.nodeid}: the expectation of case {self.case} was left alone: {reason}")
-        else:
-            self.parent.shared.choose(self.suite, self.case)
-
-
-class RuleItem(SuiteItem):
-    """One rule of the gate, about the whole suite whatever items are selected."""
-
-    def __init__(self, *, number: int, **rest: Any) -> None:
-        super().__init__(**rest)
-        self.number = number
-
-    def runtest(self) -> None:
-        outcome = self.outcome.rules[self.number]
-        if wants_update():
-            self.parent.shared.note(f"{self.parent.nodeid}: no rule was checked, since expectations are updated")
-            return
-        if not outcome.passed:
-            raise ExpectationNotMet(outcome.message)
-        self.add_report_section("call", "searchmark", outcome.message)  # seen with -rP
 
 
 # What the fixture ``searchmark`` offers.

@@ -313,4 +313,4 @@ def card(record: NotebookRecord) -> str:
 
 @cache
 def _template() -> Template:
-    return safe_environment(PackageLoader("searchmark.ext", ""), LONGEST_TEXT, by_attributes).get_template("card.html")
+    return safe_environment(PackageLoader("searchmark.reports", ""), LONGEST_TEXT, by_attributes).get_template("card.html")

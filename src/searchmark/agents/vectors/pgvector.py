@@ -24,16 +24,24 @@ from searchmark.agents.vectors.index import (
     scale_to_unit,
     settings_for_search,
 )
+from searchmark.agents.vectors.postgres import (
+    PG_DISTANCES,
+    connect,
+    exact_scores,
+    explain_errors,
+    top_k,
+    vector_extension,
+    vector_literal,
+)
 from searchmark.config.permissions import DatabaseAddress, ImpliedSettings
 from searchmark.config.strict import STRICT, strict_record
 from searchmark.errors import SearchmarkError, UsageError
-from searchmark.ext.postgres import PG_DISTANCES, connect, exact_scores, explain_errors, top_k, vector_extension, vector_literal
 from searchmark.io.secrets import DEFAULT_DSN
 
 if TYPE_CHECKING:
     from psycopg import sql
 
-    from searchmark.ext.postgres import Extension, PostgresConnection
+    from searchmark.agents.vectors.postgres import Extension, PostgresConnection
 
 
 # Numbered vectors in the binary format of PostgreSQL's COPY, made by numpy without a loop over the rows.

@@ -14,10 +14,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from searchmark.agents.vectors.embedder import EmbedderSettings, EmbeddingModel, Vectors, normalize_rows
+from searchmark.agents.vectors.model_folder import EncodingRecipe, ModelFolder, pool_tokens
 from searchmark.config.permissions import ModelName
 from searchmark.config.strict import Whole
 from searchmark.errors import UsageError
-from searchmark.ext.model_folder import EncodingRecipe, ModelFolder, pool_tokens
 from searchmark.io.data import parse_json
 from searchmark.io.store import open_stored, read_text
 from searchmark.io.text import replace_surrogates

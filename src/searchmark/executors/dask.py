@@ -56,7 +56,7 @@ _watched_clients: set[str] = set()  # clients that this process watches already
 
 def _sendable_task() -> Callable[[bytes, str], bytes]:
     def searchmark_task(package: bytes, client: str) -> bytes:
-        from searchmark.ext.dask import perform_task
+        from searchmark.executors.dask import perform_task
 
         return perform_task(package, client)
 
@@ -163,7 +163,7 @@ def _local_cluster(count: int) -> Any:
             dashboard_address=None,
             memory_limit=None,  # what agents may use is bounded elsewhere
             silence_logs=_SILENT,
-            preload=["searchmark.ext.dask"],
+            preload=["searchmark.executors.dask"],
             scheduler_kwargs={"allowed_failures": _MAX_LOCAL_LOSSES},
         )
 
