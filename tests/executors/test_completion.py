@@ -66,10 +66,10 @@ def test_no_tasks_are_no_work() -> None:
     assert list(RetryingTasks(ImmediatePool(), work.double, [])) == []
 
 
-@pytest.mark.parametrize(("slots", "window", "drawn"), [(3, None, 6), (0, None, 2), (None, None, 64), (3, 5, 5)])
-def test_tasks_are_drawn_when_there_is_room_for_them(slots: int | None, window: int | None, drawn: int) -> None:
+@pytest.mark.parametrize(("slots", "drawn"), [(3, 6), (0, 2), (None, 64)])
+def test_tasks_are_drawn_when_there_is_room_for_them(slots: int | None, drawn: int) -> None:
     pool = ImmediatePool(slots)
-    outcomes = iter(RetryingTasks(pool, work.double, count(), window=window))
+    outcomes = iter(RetryingTasks(pool, work.double, count()))
     assert next(outcomes) == TaskDone(0, 0)
     assert len(pool.submitted) == drawn
     assert len(list(islice(outcomes, 100))) == 100
@@ -77,25 +77,25 @@ def test_tasks_are_drawn_when_there_is_room_for_them(slots: int | None, window: 
 
 
 def test_tasks_may_be_added_until_the_last_one_is_done_and_come_first() -> None:
-    completion: RetryingTasks[int, int] = RetryingTasks(ImmediatePool(), work.double, [1, 2, 3], window=1)
+    completion: RetryingTasks[int, int] = RetryingTasks(ImmediatePool(1), work.double, [1, 2, 3, 4])
     order = []
     for outcome in completion:
         order.append(outcome.task)
-        if outcome.task in {1, 3}:
+        if outcome.task in {1, 4}:
             completion.add(10 * outcome.task)
-    assert order == [1, 10, 2, 3, 30]
+    assert order == [1, 2, 10, 3, 4, 40]
 
 
 def test_a_lost_task_is_done_again_before_anything_new() -> None:
-    pool = ImmediatePool()
-    done = list(RetryingTasks(pool, Fate({"a": 2}), "abc", window=1))
-    assert done == [TaskDone("a", "A"), TaskDone("b", "B"), TaskDone("c", "C")]
-    assert pool.submitted == ["a", "a", "a", "b", "c"]
+    pool = ImmediatePool(1)
+    done = list(RetryingTasks(pool, Fate({"a": 2}), "abcd"))
+    assert done == [TaskDone("b", "B"), TaskDone("c", "C"), TaskDone("a", "A"), TaskDone("d", "D")]
+    assert pool.submitted == ["a", "b", "a", "c", "a", "d"]
 
 
 def test_a_task_that_is_lost_three_times_is_given_up() -> None:
-    done = list(RetryingTasks(ImmediatePool(), Fate({"a": 9}), "ab", window=1))
-    assert done == [TaskLost("a", 3, "a went down"), TaskDone("b", "B")]
+    done = list(RetryingTasks(ImmediatePool(), Fate({"a": 9}), "ab"))
+    assert done == [TaskDone("b", "B"), TaskLost("a", 3, "a went down")]
 
 
 def test_several_losses_may_be_known_at_once() -> None:
@@ -131,7 +131,7 @@ def _settle(future: Future[Any], name: str, lost: bool) -> None:
 
 def test_where_the_cause_is_not_known_each_suspect_is_done_by_itself() -> None:
     pool = BreakingPool()
-    done = list(RetryingTasks(pool, work.double, "ax", window=2))
+    done = list(RetryingTasks(pool, work.double, "ax"))
     assert done == [TaskDone("a", "A"), TaskLost("x", 3, "all went down")]
     assert pool.together == ["ax", "a", "x", "x", "x"]
 
@@ -200,10 +200,10 @@ class Hungry:
 def test_what_a_task_lacks_is_brought_along_when_it_is_done_again() -> None:
     pool, hungry = ImmediatePool(), Hungry()
     tasks: RetryingTasks[str, str] = RetryingTasks(
-        pool, hungry, "ab", window=1, bring=lambda task, missing, work: lambda task: work(task, *missing)
+        pool, hungry, "ab", bring=lambda task, missing, work: lambda task: work(task, *missing)
     )
     assert list(tasks) == [TaskDone("a", "aa"), TaskDone("b", "bb")]
-    assert pool.submitted == ["a", "a", "b", "b"]
+    assert pool.submitted == ["a", "b", "a", "b"]
 
 
 def test_where_nothing_can_be_brought_what_is_lacking_is_an_error() -> None:

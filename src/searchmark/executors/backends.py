@@ -71,20 +71,19 @@ class ExecutorPool(TaskPool):
         raise NotImplementedError
 
     def _finish(self, ours: Future[Any], theirs: Future[bytes]) -> None:
+        """Pass on what came back. As work raises nothing in there, any exception is about the executor or one of its processes."""
         self._running.discard(theirs)
         try:
-            ours.set_result(unpack_outcome(self._reply(theirs)))
-        except BaseException as error:  # noqa: BLE001  # raised again where the future is waited for
-            ours.set_exception(error)
-
-    def _reply(self, theirs: Future[bytes]) -> bytes:
-        """What came back. As work raises nothing in there, any exception is about the executor or the process that it used."""
-        try:
-            return theirs.result()
+            reply = theirs.result()
         except (ImportError, AttributeError, PickleError) as error:
-            raise cannot_load_error(error) from error
-        except (Exception, CancelledError) as error:
-            raise self._translate(error) from error
+            ours.set_exception(cannot_load_error(error))
+        except (Exception, CancelledError) as error:  # noqa: BLE001  # raised again where the future is waited for
+            ours.set_exception(self._translate(error))
+        else:
+            try:
+                ours.set_result(unpack_outcome(reply))
+            except Exception as error:  # noqa: BLE001  # likewise
+                ours.set_exception(error)
 
     def _translate(self, error: BaseException) -> Exception:
         """What an error of the executor means: `ProcessLost` or `PoolGone`."""
@@ -177,7 +176,8 @@ def _shut_down(executor: Executor, at_work: bool) -> None:
 # Processes of our own on this machine. Each does one task at a time; one that dies costs the task that it was doing.
 #
 # A ProcessPoolExecutor of Python's would break as a whole with one of them, without saying how it ended; its processes run the
-# user's own program once more, take a signal that ends them for an error of their task, and outlive a parent that was killed.
+# user's own program once more, take a signal that ends them for an error of their task, and outlive a parent that was killed. That
+# of loky does not run the program again, and has the other three faults.
 
 
 class _Process:
@@ -266,7 +266,10 @@ class ProcessPool(TaskPool):
         with self._lock:
             self._refuse_stopped()
             if process is None or process.popen.poll() is not None:
-                process = _start_process()
+                try:
+                    process = _Process()
+                except OSError as error:
+                    raise UsageError(f"a process cannot be started: {error.strerror}; use fewer of them") from error
                 self._processes = [each for each in self._processes if each.popen.poll() is None] + [process]
             return process
 
@@ -287,10 +290,3 @@ class ProcessPool(TaskPool):
         if busy:  # one of them may have left something behind
             with suppress(SearchmarkError):  # what made us stop is what the user has to hear
                 remove_abandoned_folders()
-
-
-def _start_process() -> _Process:
-    try:
-        return _Process()
-    except OSError as error:
-        raise UsageError(f"a process cannot be started: {error.strerror}; use fewer of them") from error

@@ -194,8 +194,8 @@ class _Attempt(Generic[Task]):
 class RetryingTasks(Generic[Task, Result]):
     """Iterating does the tasks and yields what became of each; ``add`` more of them at any time before the end.
 
-    Tasks are drawn when there is room for them: at most ``window`` are on their way, twice as many as run at once unless
-    told. ``on_news`` hears which task tells what, in the thread that iterates. ``bring`` makes work that brings what a task lacks.
+    Tasks are drawn when there is room for them: twice as many are on their way as run at once. ``on_news`` hears which task
+    tells what, in the thread that iterates. ``bring`` makes work that brings what a task lacks.
     Whatever ends the iteration early stops the pool: an error that the work raises, Ctrl-C, or a consumer that leaves.
     """
 
@@ -207,12 +207,10 @@ class RetryingTasks(Generic[Task, Result]):
         *,
         on_news: Callable[[Task, Any], None] | None = None,
         bring: Callable[[Task, tuple[Any, ...], Callable[..., Result]], Callable[..., Result]] | None = None,
-        window: int | None = None,
     ) -> None:
-        self._events: SimpleQueue[Future[Result] | Callable[[], None]] = SimpleQueue()
+        self._events: SimpleQueue[Future[Result] | tuple[Task, Any]] = SimpleQueue()
         self._pool, self._work, self._tasks = pool, work, iter(tasks)
         self._on_news, self._bring = on_news, bring
-        self._fixed_window = window
         self._retries: deque[_Attempt[Task]] = deque()
         self._additions: deque[_Attempt[Task]] = deque()
         self._running: dict[Future[Result], _Attempt[Task]] = {}
@@ -240,7 +238,8 @@ class RetryingTasks(Generic[Task, Result]):
             return None
         if isinstance(event, Future):
             return event
-        event()
+        if self._on_news is not None:
+            self._on_news(*event)
         return None
 
     def _launch(self) -> bool:
@@ -250,7 +249,7 @@ class RetryingTasks(Generic[Task, Result]):
             attempt = self._next()
             if attempt is None:
                 break
-            hear = self._on_news and partial(self._post, attempt.task)
+            hear = None if self._on_news is None else partial(self._post, attempt.task)
             future = self._pool.submit(attempt.work, attempt.task, attempt.in_vain, hear)
             self._running[future] = attempt
             future.add_done_callback(self._events.put)
@@ -258,13 +257,10 @@ class RetryingTasks(Generic[Task, Result]):
 
     def _post(self, task: Task, news: Any) -> None:
         """In a thread of the pool; it is heard in that which iterates."""
-        if self._on_news is not None:
-            self._events.put(partial(self._on_news, task, news))
+        self._events.put((task, news))
 
     @property
     def _window(self) -> int:
-        if self._fixed_window is not None:
-            return self._fixed_window
         return _TASKS_WITHOUT_KNOWN_SIZE if self._pool.slots is None else max(2, 2 * self._pool.slots)
 
     def _one_is_alone(self) -> bool:

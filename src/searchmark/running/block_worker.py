@@ -6,13 +6,12 @@ import os
 import socket
 import threading
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from time import monotonic
 
 from searchmark.agents.registry import register_secrets_of
-from searchmark.config.agents import AgentSpec
 from searchmark.errors import PoolGone, UsageError
 from searchmark.executors.packing import stop_event
 from searchmark.formats.corpora.locations import Location
@@ -25,8 +24,7 @@ from searchmark.running.distribution import InstalledVersion, refuse_other_versi
 from searchmark.running.journal import encode_compact
 from searchmark.running.plan import Step
 from searchmark.running.run_builder import environment, with_corpus_ids
-from searchmark.running.sandbox.launch import Launch, OwnCache, choose_sandbox, make_own_cache
-from searchmark.running.sandbox.view import has_foreign_code
+from searchmark.running.sandbox.launch import choose_sandbox, launch_on_executor
 from searchmark.running.session import CaseAsker, SearchOutcome, WorkerEvent
 from searchmark.running.worker.process_tree import hide_memory_for_good
 
@@ -62,12 +60,7 @@ class BlockAgent:
         self._sandboxed = assignment.options.sandbox != "off"
         sandbox = choose_sandbox(assignment.options.sandbox, assignment.hidden)
         self._inspector = self._until_the_end.enter_context(open_inspector(block.suite, [locations]))
-        own = self._until_the_end.enter_context(make_own_cache(assignment.specs, sandbox))
-        launch = (
-            Launch.of(assignment.spec, locations, sandbox)
-            if own is None
-            else _launch_with_own_cache(assignment.spec, locations, own)
-        )
+        launch = self._until_the_end.enter_context(launch_on_executor(assignment.spec, assignment.specs, locations, sandbox))
         self._launch = launch.with_code(assignment.spec, assignment.supplies.code(), assignment.folder)
         options = replace(assignment.options, jobs=MAX_SHARED_LOADS)
         last = block.steps[-1]
@@ -149,7 +142,7 @@ class BlockAgent:
         lines, self._lines = self._lines, []
         return BlockResult(
             environment(),
-            _worker(),
+            f"{socket.gethostname()} {os.getpid()} {threading.get_ident()}",
             0 if unable else self._count,
             "\n".join(lines).encode(),
             unable,
@@ -170,26 +163,11 @@ class BlockAgent:
         """What was printed since this was last asked."""
         now = {each.stream: each for each in self._asker.session.printed()}
         before, self._output = self._output, now
-        return tuple(_output_since(before[name], each) if name in before else each for name, each in now.items())
-
-
-def _launch_with_own_cache(spec: AgentSpec, locations: Mapping[str, Location], own: OwnCache) -> Launch:
-    """Beside code of others a built-in agent has a cache of its own; the others have theirs as ever."""
-    launch = Launch.of(spec, locations, None, own.guard)
-    return (
-        launch
-        if has_foreign_code(spec)
-        else replace(launch, environment={**launch.environment, "SEARCHMARK_CACHE": str(own.folder)})
-    )
-
-
-def _worker() -> str:
-    """Who is at work here."""
-    return f"{socket.gethostname()} {os.getpid()} {threading.get_ident()}"
-
-
-def _output_since(before: WorkerOutput, now: WorkerOutput) -> WorkerOutput:
-    return WorkerOutput(now.stream, now.bytes - before.bytes, now.text[len(before.text) :])
+        nothing = WorkerOutput("", 0, "")
+        return tuple(
+            WorkerOutput(name, each.bytes - before.get(name, nothing).bytes, each.text[len(before.get(name, nothing).text) :])
+            for name, each in now.items()
+        )
 
 
 def _steps_in_time(steps: Sequence[Step]) -> Iterator[Step]:
@@ -225,7 +203,14 @@ class _IdleAgents:
     def _start(self, block: CaseBlock, key: BlockAgentKey) -> BlockAgent:
         if stop_event().wait(pause_before_start(self._failed[key])):
             raise PoolGone("the pool of this task has been stopped")
-        return _load_block_agent(block)
+        hide_memory_for_good()
+        agent = BlockAgent(block)
+        try:
+            agent.load(block.assignment)
+        except BaseException:
+            agent.abandon()
+            raise
+        return agent
 
     def count_start(self, key: BlockAgentKey, *, failed: bool) -> None:
         """Whether an agent that was asked a block could be started for it."""
@@ -263,17 +248,6 @@ class _IdleAgents:
 
 
 _IDLE_AGENTS = _IdleAgents()  # of this process: agents outlive the calls that ask them
-
-
-def _load_block_agent(block: CaseBlock) -> BlockAgent:
-    hide_memory_for_good()
-    agent = BlockAgent(block)
-    try:
-        agent.load(block.assignment)
-    except BaseException:
-        agent.abandon()
-        raise
-    return agent
 
 
 def warm_up(version: InstalledVersion) -> None:

@@ -151,17 +151,13 @@ def _refuse_missing_variables(names: Iterable[str]) -> None:
 
 def refuse_unloadable_agent(assignment: Assignment) -> None:
     """Load the agent in a worker, and end it: one that is not there, or has other code, is refused."""
-    session = Session(assignment.spec, assignment.options, "", lambda _: None, launch_outside_sandbox(assignment))
+    register_secrets_of(assignment.specs)
+    launch = Launch.of(assignment.spec, {}).with_code(assignment.spec, assignment.supplies.code(), assignment.folder)
+    session = Session(assignment.spec, assignment.options, "", lambda _: None, launch)  # in no sandbox: nothing is searched
     try:
         refuse_other_code(assignment, session.load())
     finally:
         session.abandon()
-
-
-def launch_outside_sandbox(assignment: Assignment) -> Launch:
-    """How the agent is started on this machine, outside of any sandbox: nothing is searched."""
-    register_secrets_of(assignment.specs)
-    return Launch.of(assignment.spec, {}).with_code(assignment.spec, assignment.supplies.code(), assignment.folder)
 
 
 def refuse_other_code(assignment: Assignment, code: str | None) -> None:

@@ -271,17 +271,15 @@ def check_machines(pool: TaskPool, looks: Iterable[Look], who: str) -> None:
 def machine_problems(check: tuple[InstalledVersion, tuple[Look, ...]]) -> list[str]:
     """What this machine lacks, a sentence each; where it has another version, the rest would mean little."""
     installed, looks = check
-    other = _problems([partial(refuse_other_version, installed)])
-    return other or _problems(looks)
-
-
-def _problems(looks: Iterable[Look]) -> list[str]:
     host, sentences = socket.gethostname(), []
-    for look in looks:
+    version: Look = partial(refuse_other_version, installed)
+    for look in (version, *looks):
         try:
             look()
         except SearchmarkError as error:
             sentences.append(str(error) if str(error).startswith(host) else f"{host}: {error}")
+            if look is version:
+                break
     return sentences
 
 

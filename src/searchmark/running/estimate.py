@@ -8,12 +8,12 @@ from dataclasses import dataclass, replace
 from statistics import mean
 
 from searchmark.executors.pool import process_pool
-from searchmark.formats.corpora.locations import Commit, Location
+from searchmark.formats.corpora.locations import Commit
 from searchmark.records.provenance import Environment, RunLabel
 from searchmark.running.blocks import block_size, split_by_history
 from searchmark.running.plan import Step, order_cases
 from searchmark.running.request import AgentJob, RunProgress, RunRequest
-from searchmark.running.run_builder import RunBuilder, environment
+from searchmark.running.run_builder import environment
 from searchmark.running.runner import PreparedRun, hand_out, prepare_run
 from searchmark.running.session import WorkerEvent, peak_memory
 
@@ -101,12 +101,10 @@ def _sample_request(request: RunRequest) -> RunRequest:
         :SAMPLED_CASES
     ]
     cases = {step.case for step in steps}
-    agents = tuple(replace(each, locations=_select_locations(each.locations, cases)) for each in request.agents)
+    agents = tuple(
+        replace(each, locations={case: where for case, where in each.locations.items() if case in cases}) for each in request.agents
+    )
     return replace(request, suite=request.suite.only(cases), agents=agents, journals={}, resume=False, retry=False, shard=None)
-
-
-def _select_locations(locations: Mapping[str, Location], cases: set[str]) -> dict[str, Location]:
-    return {case: location for case, location in locations.items() if case in cases}
 
 
 def _estimate_agent(job: AgentJob, request: RunRequest, size: int, run: PreparedRun) -> AgentEstimate:
@@ -117,23 +115,17 @@ def _estimate_agent(job: AgentJob, request: RunRequest, size: int, run: Prepared
     answered = [entry for entry in answers if entry.outcome.details.cold_ms]
     ms = [sum(each.outcome.details.cold_ms) + sum(each.outcome.details.warm_ms) for each in answered]
     updates = _event_seconds(builder.events, "updated")
+    starts = [event.seconds for event in builder.events if event.event == "started" and event.seconds is not None]
     return AgentEstimate(
         job.label,
         dict(blocks),
         len(steps),
         len(builder.answers),
         mean(ms) / 1e3 + (sum(updates) / len(answered)) if answered else None,
-        _start_seconds(builder),
+        (mean(starts) if starts else 0.0) + max(_event_seconds(builder.events, "initialised"), default=0.0),
         peak_memory(builder.events),
         sum(entry.outcome.status not in ("ok", "empty") for entry in answers),
     )
-
-
-def _start_seconds(builder: RunBuilder) -> float:
-    """To start a worker and to build an index from nothing."""
-    starts = [event.seconds for event in builder.events if event.event == "started" and event.seconds is not None]
-    builds = _event_seconds(builder.events, "initialised")
-    return (mean(starts) if starts else 0.0) + (max(builds) if builds else 0.0)
 
 
 def _event_seconds(events: Iterable[WorkerEvent], how: str) -> list[float]:

@@ -441,25 +441,20 @@ def guard_caches(specs: Sequence[AgentSpec], sandbox: Sandbox | None) -> Iterato
         yield GuardedCaches(guard, ours, theirs, apart=all(spec.isolated for spec in specs))
 
 
-@dataclass(frozen=True)
-class OwnCache:
-    """A folder that the built-in agents of one process have for themselves, and its guard."""
-
-    folder: Path
-    guard: int
-
-
 @contextmanager
-def make_own_cache(specs: Sequence[AgentSpec], sandbox: Sandbox | None) -> Iterator[OwnCache | None]:
-    """An empty cache for built-in agents on an executor beside which code of others runs; None where there is no such code.
+def launch_on_executor(
+    spec: AgentSpec, specs: Sequence[AgentSpec], locations: Mapping[str, Location], sandbox: Sandbox | None
+) -> Iterator[Launch]:
+    """How one of these agents is started on an executor: beside code of others, a built-in agent has an empty cache of its own.
 
     A process of an executor may be started at any time, when that code has long been at work: nobody could tell any more what of
     the cache of the machine was there before.
     """
-    if sandbox is not None or not any(map(has_foreign_code, specs)):
-        yield None
+    if sandbox is not None or has_foreign_code(spec) or not any(map(has_foreign_code, specs)):
+        yield Launch.of(spec, locations, sandbox)
         return
     from searchmark.agents.vectors.cache import CacheWatch
 
     with private_folder() as folder, CacheWatch(folder).guard.as_file() as guard:
-        yield OwnCache(folder, guard)
+        launch = Launch.of(spec, locations, None, guard)
+        yield replace(launch, environment={**launch.environment, "SEARCHMARK_CACHE": str(folder)})
