@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import os
+import pickle
 import signal
 import tempfile
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from threading import get_ident
 
@@ -14,6 +16,7 @@ import pytest
 from searchmark import FormatError, UsageError
 from searchmark.errors import PoolGone
 from searchmark.executors.backends import ProcessPool
+from searchmark.executors.packing import installed_version, perform, unpack_outcome
 from searchmark.executors.pool import ProcessLost, RetryingTasks
 from tests.executors import work
 from tests.executors.ending import program, until
@@ -94,6 +97,14 @@ def test_work_that_a_process_cannot_load_is_a_sentence(pool: ProcessPool) -> Non
         UsageError, match=r"cannot load its work \(AttributeError: it is not here\); it needs the packages of this one"
     ):
         pool.submit(work.double, work.Unloadable()).result()  # type: ignore[arg-type]  # it gets nowhere
+
+
+def test_work_for_another_version_is_refused_before_it_is_read() -> None:
+    package = pickle.dumps((replace(installed_version(), version="0.0.1"), b"what no pickle begins with"))
+    with pytest.raises(
+        UsageError, match=rf"has Searchmark {installed_version().version}, not 0.0.1; install the same one everywhere"
+    ):
+        unpack_outcome(perform(package))
 
 
 def test_news_come_before_the_result(pool: ProcessPool) -> None:

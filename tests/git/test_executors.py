@@ -25,8 +25,6 @@ from searchmark.git.process import sealed_environment
 from searchmark.judgments.gold_sets import RepositoryTask, mine_task
 from searchmark.running.distribution import (
     NO_SUPPLIES,
-    InstalledVersion,
-    installed_version,
     machine_problems,
     refuse_missing_repository,
 )
@@ -221,35 +219,30 @@ def test_processes_tell_what_they_are_at(odd: Path, long: Path) -> None:
 
 
 def test_mining_ends_when_nobody_waits_for_it(long: Path) -> None:
-    task = RepositoryTask(0, parse_repository(str(long)), long, OPTIONS, NO_DECISIONS, installed_version(), NO_SUPPLIES)
+    task = RepositoryTask(0, parse_repository(str(long)), long, OPTIONS, NO_DECISIONS, NO_SUPPLIES)
     with working_for_pool("mining"), pytest.raises(PoolGone, match="the executor that mined this repository has been stopped"):
         mine_task(task, lambda _: stop_tasks_of("mining"))
 
 
-def lacks(installed: InstalledVersion, commits: dict[Path, tuple[str, ...]]) -> list[str]:
+def lacks(commits: dict[Path, tuple[str, ...]]) -> list[str]:
     """What this machine says when it is asked for commits of repositories."""
-    looks = (partial(refuse_missing_repository, NO_SUPPLIES, path, hashes) for path, hashes in commits.items())
-    return machine_problems((installed, tuple(looks)))
+    return machine_problems(partial(refuse_missing_repository, NO_SUPPLIES, path, hashes) for path, hashes in commits.items())
 
 
 class TestWhatAMachineMustHave:
     def test_one_that_has_everything_says_nothing(self, odd: Path) -> None:
-        assert lacks(installed_version(), {odd: (tip(odd),)}) == []
+        assert lacks({odd: (tip(odd),)}) == []
 
     def test_what_is_lacking_is_said_by_its_name(self, odd: Path, tmp_path: Path) -> None:
-        said = lacks(installed_version(), {odd: ("1" * 40,), tmp_path / "nowhere": ("2" * 40,)})
+        said = lacks({odd: ("1" * 40,), tmp_path / "nowhere": ("2" * 40,)})
         assert [sentence.partition(" lacks ")[2] for sentence in said] == [
             f"1 commits of odd.git: {'1' * 40}",
             f"{tmp_path}/nowhere, which must be at the same path everywhere, have an address, or be sent along (--ship)",
         ]
 
-    def test_another_version_is_all_that_is_said(self, tmp_path: Path) -> None:
-        (sentence,) = lacks(replace(installed_version(), version="0.0.1"), {tmp_path / "nowhere": ("2" * 40,)})
-        assert sentence.endswith(f"has Searchmark {installed_version().version}, not 0.0.1; install the same one everywhere")
-
     def test_one_that_comes_later_says_it_with_its_first_repository(self, tmp_path: Path) -> None:
         source = parse_repository(str(tmp_path / "nowhere"))
-        task = RepositoryTask(0, source, tmp_path / "nowhere", OPTIONS, NO_DECISIONS, installed_version(), NO_SUPPLIES)
+        task = RepositoryTask(0, source, tmp_path / "nowhere", OPTIONS, NO_DECISIONS, NO_SUPPLIES)
         with pytest.raises(UsageError, match=r"lacks .*/nowhere, which must be at the same path everywhere"):
             mine_task(task, lambda _: None)
 

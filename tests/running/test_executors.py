@@ -32,8 +32,7 @@ from searchmark import (
     save_runs,
 )
 from searchmark.executors.pool import process_pool
-from searchmark.running.block_worker import run_block
-from searchmark.running.blocks import block_size
+from searchmark.running.blocks import block_size, run_block
 from searchmark.running.request import RunProgress
 from searchmark.running.runner import prepare_run
 from searchmark.running.worker.process_tree import children

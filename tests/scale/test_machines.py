@@ -59,7 +59,7 @@ def test_a_single_worker_with_another_version_is_refused_before_the_run(
         ran = work.run(work.evaluation(tmp_path, "--agent", "bm25", "--executor", three_workers.executor))
     until(lambda: known_workers(three_workers) == 3)
     assert ran.returncode == 4
-    assert f"not all machines of {three_workers.executor} have what the run needs: {sentence}" in ran.stderr
+    assert sentence in ran.stderr
     assert answered(tmp_path) == 0
 
 

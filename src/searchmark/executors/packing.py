@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import hashlib
 import pickle
+import platform
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
 from socket import gethostname
 from threading import Event
 from typing import Any
@@ -53,6 +58,40 @@ def _stop_event_of(pool: str) -> Event:
     return event
 
 
+# Which Searchmark does the work: the same everywhere, or nothing is done.
+
+
+@dataclass(frozen=True)
+class InstalledVersion:
+    """What is installed. Two copies of one version may differ, as checkouts do, hence the digest of all code."""
+
+    version: str
+    python: str
+    code: str
+
+
+@cache
+def installed_version() -> InstalledVersion:
+    """What this process runs."""
+    from importlib.metadata import version
+
+    digest, folder = hashlib.sha256(), Path(__file__).parents[1]
+    for file in sorted(folder.rglob("*.py")):
+        digest.update(f"{file.relative_to(folder).as_posix()}\0".encode() + file.read_bytes())
+    return InstalledVersion(version("searchmark"), ".".join(platform.python_version_tuple()[:2]), digest.hexdigest())
+
+
+def refuse_other_version(expected: InstalledVersion) -> None:
+    """A worker with another version would give other answers, or the same ones by chance."""
+    here, host = installed_version(), gethostname()
+    if here == expected:
+        return
+    if here.python != expected.python:
+        raise UsageError(f"{host} has Python {here.python}, not {expected.python}; use the same one everywhere")
+    what = f"Searchmark {here.version}, not {expected.version}" if here.version != expected.version else "other code of Searchmark"
+    raise UsageError(f"{host} has {what}; install the same one everywhere")
+
+
 # How work travels: as bytes, there and back. So nothing depends on how an executor packs what it is given.
 #
 # Whatever the work raises comes back as a value. An exception of an executor is then always about the executor.
@@ -60,7 +99,8 @@ def _stop_event_of(pool: str) -> Event:
 
 def pack_task(work: Callable[..., Any], task: Any, pool: str, *, tells: bool = False) -> bytes:
     """A task of a pool, for `perform` in a different process. Work that ``tells`` is called with the task and with whom to tell."""
-    return pickle.dumps((work, task, pool, tells), protocol=pickle.HIGHEST_PROTOCOL)
+    contents = pickle.dumps((work, task, pool, tells), protocol=pickle.HIGHEST_PROTOCOL)
+    return pickle.dumps((installed_version(), contents))  # another version may be unable to read what is inside
 
 
 def perform(package: bytes, hear: Callable[[Any], None] = lambda _: None) -> bytes:
@@ -82,7 +122,11 @@ def perform(package: bytes, hear: Callable[[Any], None] = lambda _: None) -> byt
 
 def _perform(package: bytes, hear: Callable[[Any], None]) -> Any:
     try:
-        work, task, pool, tells = pickle.loads(package)  # noqa: S301  # made by our own `pack_task`
+        expected, contents = pickle.loads(package)  # noqa: S301  # made by our own `pack_task`
+        refuse_other_version(expected)
+        work, task, pool, tells = pickle.loads(contents)  # noqa: S301  # likewise
+    except UsageError:
+        raise
     except Exception as error:
         raise cannot_load_error(error, f" on {gethostname()}") from error  # another version of anything may fail in any way
     with working_for_pool(pool):

@@ -38,12 +38,9 @@ from searchmark.io.store import atomic_write, pause_garbage_collector
 from searchmark.running.distribution import (
     NO_SUPPLIES,
     Delivery,
-    InstalledVersion,
     Supplies,
     check_machines,
-    installed_version,
     refuse_missing_repository,
-    refuse_other_version,
 )
 
 if TYPE_CHECKING:
@@ -62,7 +59,6 @@ class RepositoryTask:
     path: Path  # on the machine that all was started on
     options: DatasetSettings
     decisions: Decisions
-    installed: InstalledVersion  # what each machine must have of ours
     supplies: Supplies  # how other machines come by it
 
 
@@ -76,7 +72,6 @@ class MinedElsewhere:
 
 def mine_task(task: RepositoryTask, tell: Callable[[MiningProgress], None]) -> MinedElsewhere:
     """Mine a repository in this process."""
-    refuse_other_version(task.installed)
     task.supplies.refuse_missing()
     stop = stop_event()
 
@@ -176,7 +171,7 @@ class _Repositories:
             path = _path(source)
             options = _with_commits(request.options, self._commits[path]) if path in self._commits else request.options
             supplies = self._supplies(number, source)
-            yield RepositoryTask(number, source, path, options, request.decisions, installed_version(), supplies)
+            yield RepositoryTask(number, source, path, options, request.decisions, supplies)
 
     def _supplies(self, number: int, source: RepositorySource) -> Supplies:
         """How a repository gets elsewhere: from its address, as a bundle, or not at all."""

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import hashlib
-import platform
 import re
 import socket
 import zipfile
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
-from functools import cache, partial
+from functools import partial
 from io import BytesIO
 from pathlib import Path, PurePosixPath
 from typing import Any, Literal
@@ -69,37 +68,6 @@ class Delivery:
 
 
 NO_DELIVERY = Delivery()
-
-
-@dataclass(frozen=True)
-class InstalledVersion:
-    """What is installed. Two copies of one version may differ, as checkouts do, hence the digest of all code."""
-
-    version: str
-    python: str
-    code: str
-
-
-@cache
-def installed_version() -> InstalledVersion:
-    """What this process runs."""
-    from importlib.metadata import version
-
-    digest, folder = hashlib.sha256(), Path(__file__).parents[1]
-    for file in sorted(folder.rglob("*.py")):
-        digest.update(f"{file.relative_to(folder).as_posix()}\0".encode() + file.read_bytes())
-    return InstalledVersion(version("searchmark"), ".".join(platform.python_version_tuple()[:2]), digest.hexdigest())
-
-
-def refuse_other_version(expected: InstalledVersion) -> None:
-    """A worker with another version would give other answers, or the same ones by chance."""
-    here, host = installed_version(), socket.gethostname()
-    if here == expected:
-        return
-    if here.python != expected.python:
-        raise UsageError(f"{host} has Python {here.python}, not {expected.python}; use the same one everywhere")
-    what = f"Searchmark {here.version}, not {expected.version}" if here.version != expected.version else "other code of Searchmark"
-    raise UsageError(f"{host} has {what}; install the same one everywhere")
 
 
 # A location names a path of the machine that everything was started on. The same files are at the same path everywhere (a
@@ -262,24 +230,20 @@ MACHINES_SHOWN = 3  # of many things that are lacking
 
 def check_machines(pool: TaskPool, looks: Iterable[Look], who: str) -> None:
     """Every machine that is known now must have what ``who`` needs; one that comes later says so with its first task."""
-    lacks = pool.everywhere(machine_problems, (installed_version(), tuple(looks)))
+    lacks = pool.everywhere(machine_problems, tuple(looks))
     sentences = dict.fromkeys(sentence for each in lacks or () for sentence in each)
     if sentences:
         raise UsageError(f"not all machines of {pool.name} have what {who} needs: {'; '.join(sentences)}")
 
 
-def machine_problems(check: tuple[InstalledVersion, tuple[Look, ...]]) -> list[str]:
-    """What this machine lacks, a sentence each; where it has another version, the rest would mean little."""
-    installed, looks = check
+def machine_problems(looks: Iterable[Look]) -> list[str]:
+    """What this machine lacks, a sentence each."""
     host, sentences = socket.gethostname(), []
-    version: Look = partial(refuse_other_version, installed)
-    for look in (version, *looks):
+    for look in looks:
         try:
             look()
         except SearchmarkError as error:
             sentences.append(str(error) if str(error).startswith(host) else f"{host}: {error}")
-            if look is version:
-                break
     return sentences
 
 

@@ -1,8 +1,8 @@
 """Runs all agents of a request: by workers of this process, or on an executor. The answers are the same either way.
 
 The way from "run this" to "ask this": `run_agents`, for each agent a `CaseLoop`, its `CaseAsker`, and the worker's `Session`. On an
-executor, `run_on_executor` hands out blocks of cases and `block_worker` asks them, also by a `CaseAsker`. Either way a `RunBuilder`
-turns the answers into a run.
+executor, `run_on_executor` hands out blocks of cases, and there a `BlockAgent` asks them, also by a `CaseAsker`. Either way a
+`RunBuilder` turns the answers into a run.
 """
 
 from __future__ import annotations
@@ -25,20 +25,22 @@ from searchmark.records.answers import AnswerDetails
 from searchmark.records.provenance import PARENT, RunLabel, WorkerOutput
 from searchmark.records.run import Run
 from searchmark.records.suite import Suite
-from searchmark.running.block_worker import end_run, run_block, warm_up
 from searchmark.running.blocks import (
     Assignment,
     BlockResult,
     CaseBlock,
     StartRetries,
     block_size,
+    end_run,
     looks_at_machine,
     refuse_missing_secrets,
+    run_block,
     split_by_history,
     suite_of_steps,
+    warm_up,
 )
 from searchmark.running.corpus_inspector import CorpusInspector, open_inspector
-from searchmark.running.distribution import Supplies, check_machines, commits_in, installed_version, send_parcels
+from searchmark.running.distribution import Supplies, check_machines, commits_in, send_parcels
 from searchmark.running.journal import parse_record
 from searchmark.running.plan import Step, order_cases, split_into_blocks, turns
 from searchmark.running.request import (
@@ -234,7 +236,6 @@ class AgentBlocks:
             tuple(job.spec for job in request.agents),
             request.options,
             builder.code,
-            installed_version(),
             request.out_of_sight,
             Path.cwd(),
             self._supplies,
@@ -348,7 +349,7 @@ def prepare_run(request: RunRequest, executor: PoolSettings, report: Callable[[R
         caches = until_the_end.enter_context(guard_caches([each.spec for each in request.agents], sandbox))
         pool = until_the_end.enter_context(open_executor(executor))
         for _ in range(pool.slots or 0) if pool.same_machine else ():
-            pool.submit(warm_up, installed_version())  # while agents are loaded here; what it says the first block will say again
+            pool.submit(warm_up, None)  # while agents are loaded here; what it says the first block will say again
         locations = list({id(each): each for job in request.agents for each in job.locations.values()}.values())
         supplies = Supplies.of(request.delivery, commits_in(locations), request.options.network, folder)
         agents: dict[RunLabel, AgentBlocks] = {}
