@@ -40,7 +40,7 @@ from searchmark.running.plan import Step
 from searchmark.running.run_builder import environment, with_corpus_ids
 from searchmark.running.sandbox.launch import Launch, choose_sandbox, launch_on_executor
 from searchmark.running.sandbox.view import needs_of
-from searchmark.running.session import CaseAsker, SearchOutcome, Session, WorkerEvent
+from searchmark.running.session import SearchOutcome, Session, WorkerEvent
 from searchmark.running.worker.process_tree import hide_memory_for_good
 
 # The unit of work: some cases of one agent that follow each other in one history, and what comes home of them.
@@ -161,7 +161,7 @@ def refuse_unloadable_agent(assignment: Assignment) -> None:
     """Load the agent in a worker, and end it: one that is not there, or has other code, is refused."""
     register_secrets_of(assignment.specs)
     launch = Launch.of(assignment.spec, {}).with_code(assignment.spec, assignment.supplies.code(), assignment.folder)
-    session = Session(assignment.spec, assignment.options, "", lambda _: None, launch)  # in no sandbox: nothing is searched
+    session = Session(assignment.spec, assignment.options, launch)  # in no sandbox: nothing is searched
     try:
         refuse_other_code(assignment, session.load())
     finally:
@@ -301,13 +301,13 @@ class BlockAgent:
         options = replace(assignment.options, jobs=MAX_SHARED_LOADS)
         last = block.steps[-1]
         self._secrets = secrets_in(assignment.spec.options) | without_measured_texts(environment_secrets(), block.suite.texts())
-        self._asker = CaseAsker(assignment.spec, options, self._launch, last, self._inspector, self._record, self._note)
-        self._until_the_end.callback(self._asker.session.abandon)
+        self._session = Session(assignment.spec, options, self._launch, last, self._note)
+        self._until_the_end.callback(self._session.abandon)
 
     def load(self, assignment: Assignment) -> None:
         """Load the agent; other code than that of the run is refused. One that cannot be made here is said with its first block."""
         try:
-            code = self._asker.session.load()
+            code = self._session.load()
         except UsageError as error:
             self._load_problem = str(error)
         else:
@@ -329,16 +329,16 @@ class BlockAgent:
 
     def ask(self, block: CaseBlock) -> BlockResult:
         """Ask the cases of a block, as many as there is time for."""
-        session = self._asker.session
+        session = self._session
         self.stop, self._count = stop_event(), 0
         self._inspector.turn_to(block.suite, [{step.case: step.location for step in block.steps}])
         self._refuse_other_corpora(block)
         session.begin_block(ever_ready=block.forced)
         if self._load_problem is not None and not block.forced:
             session.give_up_starting(self._load_problem)
-        self._asker.expect(block.steps)
+        session.expect(block.steps)
         with self._interrupted_on_stop():
-            self._asker.ask(_steps_in_time(block.steps))
+            session.ask_cases(_steps_in_time(block.steps), self._inspector, self._record)
         self._inspector.find_changes()
         unable = session.given_up if not session.ever_ready else None
         return self._result(unable)
@@ -351,7 +351,7 @@ class BlockAgent:
         def watch() -> None:
             while not over.wait(POLL_SECONDS):
                 if self.stop.is_set():
-                    self._asker.session.interrupt()
+                    self._session.interrupt()
 
         watcher = threading.Thread(target=watch, daemon=True)
         watcher.start()
@@ -365,7 +365,7 @@ class BlockAgent:
         """End the agent in good order, and say what there is still to say."""
         self._count = 0
         with self._until_the_end:
-            self._asker.session.close()
+            self._session.close()
             self._inspector.find_changes()
             return self._result(None)
 
@@ -397,7 +397,7 @@ class BlockAgent:
 
     def _new_output(self) -> tuple[WorkerOutput, ...]:
         """What was printed since this was last asked."""
-        now = {each.stream: each for each in self._asker.session.printed()}
+        now = {each.stream: each for each in self._session.printed()}
         before, self._output = self._output, now
         nothing = WorkerOutput("", 0, "")
         return tuple(

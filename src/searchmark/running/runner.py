@@ -1,8 +1,8 @@
 """Runs all agents of a request: by workers of this process, or on an executor. The answers are the same either way.
 
-The way from "run this" to "ask this": `run_agents`, for each agent a `CaseLoop`, its `CaseAsker`, and the worker's `Session`. On an
-executor, `run_on_executor` hands out blocks of cases, and there a `BlockAgent` asks them, also by a `CaseAsker`. Either way a
-`RunBuilder` turns the answers into a run.
+The way from "run this" to "ask this": `run_agents`, for each agent a `CaseLoop`, and the worker's `Session`. On an executor,
+`run_on_executor` hands out blocks of cases, and there a `BlockAgent` asks them, also through a `Session`. Either way a `RunBuilder`
+turns the answers into a run.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ from searchmark.running.request import (
 from searchmark.running.result import RunResult
 from searchmark.running.run_builder import RunBuilder, WorkerSummary, count_failures_in_a_row, run_from_entries, with_corpus_ids
 from searchmark.running.sandbox.launch import GuardedCaches, Launch, Sandbox, choose_sandbox, guard_caches
-from searchmark.running.session import CaseAsker, SearchOutcome, Session, WorkerEvent, outcome_of_reply
+from searchmark.running.session import SearchOutcome, Session, WorkerEvent, outcome_of_reply
 from searchmark.running.worker.client import KEPT_OUTPUT
 from searchmark.running.worker.process_tree import hide_memory_meanwhile
 from searchmark.running.worker.server import Server
@@ -108,14 +108,14 @@ class CaseLoop:
         self._blocks = list(split_into_blocks(steps, options.block))
         launch = Launch.of(job.spec, job.locations, sandbox, guard).with_code(job.spec, request.delivery.code(), None)
         self.builder.sandbox = launch.text
-        self._asker = CaseAsker(job.spec, options, launch, last, inspector, self.builder.record, self.builder.note)
-        self._asker.expect(steps)
+        self._session = Session(job.spec, options, launch, last, self.builder.note)
+        self._session.expect(steps)
 
     def load(self, *, alone: bool) -> None:
         """Start a worker and load the agent. One that cannot be loaded is refused; among others it fails, and they do not."""
         self.builder.report("loading")
         try:
-            self.builder.load(self._asker.session)
+            self.builder.load(self._session)
         except UsageError as error:
             if alone:
                 raise
@@ -123,7 +123,7 @@ class CaseLoop:
 
     def open_journal(self, path: Path, *, resume: bool, retry: bool) -> None:
         self.builder.open_journal(path, resume=resume, retry=retry)
-        self._asker.session.begin_block(ever_ready=self.builder.ever_ready)
+        self._session.begin_block(ever_ready=self.builder.ever_ready)
 
     def run(self, number: int) -> None:
         """Ask what has not been answered yet of one block."""
@@ -132,11 +132,11 @@ class CaseLoop:
         with self._failing_alone():
             if number == 0 and self.builder.unanswered:
                 self.builder.report("preparing")
-            self._asker.ask(self._unanswered_steps(number))
+            self._session.ask_cases(self._unanswered_steps(number), self._inspector, self.builder.record)
 
     def _unanswered_steps(self, number: int) -> Iterator[Step]:
         """The steps to ask; failures known from before count in their places between the others."""
-        session = self._asker.session
+        session = self._session
         for step in self._blocks[number]:
             entry = self.builder.answers.get(step.case)
             if entry is None:
@@ -157,20 +157,20 @@ class CaseLoop:
     def _break(self, error: Exception) -> None:
         self.builder.fail(error)
         with suppress(Exception):
-            self._asker.session.abandon()
+            self._session.abandon()
 
     def close(self) -> None:
         if self.builder.broken is None:
             with self._failing_alone():
-                self._asker.session.close()
+                self._session.close()
 
     def abandon(self) -> None:
-        self._asker.session.abandon()
+        self._session.abandon()
         self.builder.let_go()
 
     def result(self, cache: str | None) -> Run:
         """All answers, in the order of the suite, when all agents have ended."""
-        outputs = tuple(self._asker.session.printed())
+        outputs = tuple(self._session.printed())
         return self.builder.result(WorkerSummary(1, outputs, cache, tuple(self._inspector.changed)))
 
 
@@ -196,11 +196,11 @@ class AgentBlocks:
 
     def load(self, *, alone: bool) -> None:
         """Load the agent here once, to know its code: a worker that has another one is refused."""
-        request, job, last = self._request, self.builder.job, self.builder.steps[-1]
+        request, job = self._request, self.builder.job
         self.builder.report("loading")
         sandbox = choose_sandbox(request.options.sandbox, request.out_of_sight)
         launch = Launch.of(job.spec, job.locations, sandbox).with_code(job.spec, request.delivery.code(), None)
-        session = Session(job.spec, request.options, last.query, lambda _: None, launch)
+        session = Session(job.spec, request.options, launch)
         self.builder.sandbox = launch.text
         try:
             self.builder.load(session)

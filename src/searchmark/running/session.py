@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
-from functools import cache
+from functools import cache, partial
 from itertools import pairwise
 from time import perf_counter
 from typing import TYPE_CHECKING, Any, Literal
@@ -152,26 +152,27 @@ class SearchOutcome:
 class Session:
     """An agent in a worker of its own. Not to be shared between threads; ``note`` is called with every start and end.
 
-    ``meanwhile`` is called whenever the worker has a request and we wait for its answer.
+    A case is recorded one case late: while the worker is busy with the next request, so that recording costs no time. Whatever ends
+    the asking, what is pending is recorded. Only a process that is killed loses one answer, which is asked for again on resuming.
     """
 
     def __init__(
         self,
         spec: AgentSpec,
         options: RunSettings,
-        warm_up_query: str,
-        note: Callable[[WorkerEvent], None],
         launch: Launch,
-        meanwhile: Callable[[], None] = lambda: None,
-        warm_up_request: Mapping[str, Any] | None = None,
+        warm_up: Step | None = None,
+        note: Callable[[WorkerEvent], None] = lambda _: None,
     ) -> None:
         self.spec = spec
         self._launch = launch
         self._snapshots = launch.snapshot_folder()
         self._options = options
-        self._warm_up_query = warm_up_query
-        self._own_request = _request_field(warm_up_request)  # of the case that is asked
-        self._note, self._meanwhile = note, meanwhile
+        self._warm_up_query = "" if warm_up is None else warm_up.query
+        self._own_request = {} if warm_up is None else _request_field(warm_up.request)  # of the case that is asked
+        self._on_event = note
+        self._pending: Callable[[], None] | None = None  # records the last case
+        self._next: Mapping[str, Step] = {}  # after the case with this id
         self._process: Worker | None = None
         self._location: Location | None = None
         self._clock = ClockCheck(Load(options.depth, options.jobs))
@@ -210,15 +211,54 @@ class Session:
         self._in_a_row, self.given_up = 0, None
         self.ever_ready = self.ever_ready or ever_ready
 
-    def ask(self, query: str, location: Location, request: Mapping[str, Any] | None = None) -> SearchOutcome:
-        """Search one corpus once cold and then warm, as often as the options say; ``request`` is the case's own, if it has one."""
+    def expect(self, steps: Sequence[Step]) -> None:
+        """Learn the order, so that a case's location is looked at while the agent is busy with the case before."""
+        self._next = {step.case: following for step, following in pairwise(steps)}
+
+    def ask_cases(
+        self,
+        steps: Iterable[Step],
+        inspector: CorpusInspector,
+        record: Callable[[Step, SearchOutcome, CaseExistence], None],
+    ) -> None:
+        """Ask one after the other; whatever ends this, all answers are recorded.
+
+        An agent is not asked where contents are missing: it could not know, and would be blamed.
+        """
+        try:
+            for step in steps:
+                existence = inspector.prefetch(step)()
+                if step.case in self._next:
+                    inspector.prefetch(self._next[step.case])  # while the agent is busy; the inspector remembers it until then
+                if existence.problem is None:
+                    outcome = self._ask(step)
+                else:
+                    outcome = SearchOutcome("error", details=AnswerDetails(failure=existence.problem, not_whole=True))
+                self._record_pending()
+                self._pending = partial(record, step, outcome, existence)
+        finally:
+            self._record_pending()
+
+    def _record_pending(self) -> None:
+        """Record the last case. It is dropped first: after an interruption in here nobody knows how much was recorded."""
+        pending, self._pending = self._pending, None
+        if pending is not None:
+            pending()
+
+    def _note(self, event: WorkerEvent) -> None:
+        self._record_pending()
+        self._on_event(event)
+
+    def _ask(self, step: Step) -> SearchOutcome:
+        """Search one corpus once cold and then warm, as often as the options say."""
         if self.given_up:
             return SearchOutcome("not_run", details=AnswerDetails(failure=self.given_up))
+        query = step.query
         try:
-            self._prepare(location)
+            self._prepare(step.location)
         except RequestFailed as failure:
             return self._not_ready(failure)
-        self._own_request = _request_field(request)
+        self._own_request = _request_field(step.request)
         try:
             if self._resets:
                 self._perform({"op": "reset"}, self._options.timeout_seconds)
@@ -415,10 +455,10 @@ class Session:
         """Ask the worker. One that has gone, is late or out of memory is ended."""
         assert self._process is not None  # noqa: S101  # nobody asks before there is one
         if self._streams:
-            self._meanwhile()  # not while hits come: when the first one did would not be seen
+            self._record_pending()  # not while hits come: when the first one did would not be seen
         start, before = perf_counter(), self._printed_sizes()
         try:
-            reply = self._process.ask(message, seconds, _do_nothing if self._streams else self._meanwhile)
+            reply = self._process.ask(message, seconds, _do_nothing if self._streams else self._record_pending)
         except DeadlinePassed:
             self._lose("timeout")
             reason, output = f"no answer within {seconds:g} s", self._output_since(before)
@@ -534,59 +574,3 @@ def _least_elapsed_ns(worker: Worker) -> int:
 
 def _ms_since(start: float) -> float:
     return (perf_counter() - start) * 1e3
-
-
-class CaseAsker:
-    """Asks one agent case after case. ``record`` gets the outcome of each, ``note`` what happens to the worker, in this order.
-
-    A case is recorded one case late: while the worker is busy with the next request, so that recording costs no time. Whatever ends
-    the asking, what is pending is recorded. Only a process that is killed loses one answer, which is asked for again on resuming.
-    """
-
-    def __init__(
-        self,
-        spec: AgentSpec,
-        options: RunSettings,
-        launch: Launch,
-        warm_up: Step,
-        inspector: CorpusInspector,
-        record: Callable[[Step, SearchOutcome, CaseExistence], None],
-        note: Callable[[WorkerEvent], None],
-    ) -> None:
-        self._inspector, self._record, self._note = inspector, record, note
-        self._pending: tuple[Step, SearchOutcome, CaseExistence] | None = None
-        self._next: Mapping[str, Step] = {}  # after the case with this id
-        self.session = Session(spec, options, warm_up.query, self._note_event, launch, self._record_pending, warm_up.request)
-
-    def expect(self, steps: Sequence[Step]) -> None:
-        """Learn the order, so that a case's location is looked at while the agent is busy with the case before."""
-        self._next = {step.case: following for step, following in pairwise(steps)}
-
-    def ask(self, steps: Iterable[Step]) -> None:
-        """Ask one after the other; whatever ends this, all answers are recorded."""
-        try:
-            for step in steps:
-                outcome, existence = self._ask(step)
-                self._record_pending()
-                self._pending = step, outcome, existence
-        finally:
-            self._record_pending()
-
-    def _ask(self, step: Step) -> tuple[SearchOutcome, CaseExistence]:
-        """The outcome of a case. An agent is not asked where contents are missing: it could not know, and would be blamed."""
-        existence = self._inspector.prefetch(step)()
-        if step.case in self._next:
-            self._inspector.prefetch(self._next[step.case])  # while the agent is busy; the inspector remembers it until then
-        if existence.problem is not None:
-            return SearchOutcome("error", details=AnswerDetails(failure=existence.problem, not_whole=True)), existence
-        return self.session.ask(step.query, step.location, step.request), existence
-
-    def _record_pending(self) -> None:
-        """Record the last case. It is dropped first: after an interruption in here nobody knows how much was recorded."""
-        pending, self._pending = self._pending, None
-        if pending is not None:
-            self._record(*pending)
-
-    def _note_event(self, event: WorkerEvent) -> None:
-        self._record_pending()
-        self._note(event)
