@@ -16,7 +16,8 @@ from typing import Any
 import pytest
 
 from searchmark import Case, Experiment, Judgment, RunSettings, SearchScope, Suite, UsageError
-from searchmark.running.sandbox.launch import BUBBLEWRAP, bubblewrap_arguments, explain_missing_variable
+from searchmark.running.sandbox.launch import explain_missing_variable
+from searchmark.running.sandbox.mechanisms import BUBBLEWRAP, bubblewrap_arguments
 from searchmark.running.sandbox.view import View, interpreter_paths
 from tests.support.lairs import VARIABLES, Lair
 from tests.support.sandboxes import MECHANISMS, available, mechanisms

@@ -7,12 +7,13 @@ from typing import Any
 import pytest
 
 from searchmark import UsageError, load_agent
-from searchmark.running.sandbox.launch import Launch, Sandbox
+from searchmark.running.sandbox.launch import Launch
+from searchmark.running.sandbox.mechanisms import Landlock
 
 
 def launched(config: dict[str, Any]) -> Launch:
     arms = {"arms": ["bm25", {"name": "semantic", "config": {"embedder": "hashing", **config}}]}
-    return Launch.of(load_agent("hybrid", **arms), {}, Sandbox("landlock"))
+    return Launch.of(load_agent("hybrid", **arms), {}, Landlock())
 
 
 @pytest.mark.parametrize("address", ["postgresql://me@/mine?host=/run/postgresql", "postgresql:///mine", "host=/run/x dbname=mine"])

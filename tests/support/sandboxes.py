@@ -6,15 +6,14 @@ from typing import Any
 
 import pytest
 
-from searchmark.running.sandbox import launch
-from searchmark.running.sandbox.launch import landlock_problem
+from searchmark.running.sandbox.mechanisms import SANDBOXES
 
 MECHANISMS = ("bubblewrap", "landlock")
 
 
 def available(level: str) -> str:
     """The level, or a skipped test that says why it is not there."""
-    problem = {"off": lambda: None, "bubblewrap": launch.bubblewrap_problem, "landlock": landlock_problem}[level]()
+    problem = None if level == "off" else SANDBOXES[level].problem()
     if problem:
         pytest.skip(problem)
     return level
@@ -22,6 +21,5 @@ def available(level: str) -> str:
 
 def mechanisms() -> list[Any]:
     """Those that work here; without any the test is skipped."""
-    problems = {"bubblewrap": launch.bubblewrap_problem(), "landlock": landlock_problem()}
-    usable = [name for name, problem in problems.items() if problem is None]
+    usable = [name for name, sandbox in SANDBOXES.items() if sandbox.problem() is None]
     return usable or pytest.skip("neither bubblewrap nor Landlock works here")

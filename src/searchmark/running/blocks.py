@@ -38,7 +38,8 @@ from searchmark.running.distribution import (
 from searchmark.running.journal import encode_compact
 from searchmark.running.plan import Step
 from searchmark.running.run_builder import environment, with_corpus_ids
-from searchmark.running.sandbox.launch import Launch, choose_sandbox, launch_on_executor
+from searchmark.running.sandbox.launch import Launch, launch_on_executor
+from searchmark.running.sandbox.mechanisms import choose_sandbox
 from searchmark.running.sandbox.view import needs_of
 from searchmark.running.session import SearchOutcome, Session, WorkerEvent
 from searchmark.running.worker.process_tree import hide_memory_for_good

@@ -53,7 +53,8 @@ from searchmark.running.request import (
 )
 from searchmark.running.result import RunResult
 from searchmark.running.run_builder import RunBuilder, WorkerSummary, count_failures_in_a_row, run_from_entries, with_corpus_ids
-from searchmark.running.sandbox.launch import GuardedCaches, Launch, Sandbox, choose_sandbox, guard_caches
+from searchmark.running.sandbox.launch import GuardedCaches, Launch, guard_caches
+from searchmark.running.sandbox.mechanisms import Sandbox, choose_sandbox
 from searchmark.running.session import SearchOutcome, Session, WorkerEvent, outcome_of_reply
 from searchmark.running.worker.client import KEPT_OUTPUT
 from searchmark.running.worker.process_tree import hide_memory_meanwhile

@@ -85,13 +85,13 @@ def _isolation() -> tuple[str, bool, str]:
 
 def _sandbox() -> tuple[str, bool, str]:
     """What --sandbox would use, tried for real."""
-    from searchmark.running.sandbox.launch import choose_sandbox
+    from searchmark.running.sandbox.mechanisms import choose_sandbox
 
     try:
         sandbox = choose_sandbox("auto", ())
     except UsageError as error:
         return "sandbox", False, str(error)
-    return "sandbox", True, "" if sandbox is None else sandbox.version
+    return "sandbox", True, "" if sandbox is None else sandbox.version()
 
 
 def _git() -> tuple[str, bool, str]:

@@ -5,16 +5,13 @@ from __future__ import annotations
 import os
 import re
 import secrets
-import shutil
-import subprocess
-import sys
 import tempfile
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
-from functools import cache, cached_property
+from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 from searchmark.config.agents import AgentSpec
 from searchmark.errors import UsageError
@@ -25,89 +22,18 @@ from searchmark.git.worktree import Checkout
 from searchmark.io.folders import cache_folder, foreign_cache_folder, private_folder
 from searchmark.io.guard import GUARD_VARIABLE, change_time
 from searchmark.io.secrets import is_secret_variable, registered_secrets
-from searchmark.running.sandbox import confinement
-from searchmark.running.sandbox.confinement import AllowedCalls, Confinement, Ruleset, filter_available
+from searchmark.running.sandbox.mechanisms import BUBBLEWRAP, Sandbox
 from searchmark.running.sandbox.view import (
     View,
     build_view,
     find_unreadable_file,
     has_foreign_code,
     hub_cache_folder,
-    interpreter_paths,
     needs_of,
 )
 
 if TYPE_CHECKING:
     from searchmark.agents.vectors.cache import CacheWatch
-
-
-# Bubblewrap: namespaces of its own for an agent, in which only what it may see is mounted.
-
-BUBBLEWRAP = "bwrap"
-
-BUBBLEWRAP_PROBE_SECONDS = 30
-
-_USER_CAPABILITIES = ("CAP_SETUID", "CAP_SETGID")  # to become a different user, which ends both
-
-_SHARED_MEMORY = "/dev/shm"  # noqa: S108  # its own, not ours
-
-
-def bubblewrap_arguments(view: View, writable: Sequence[Path] = (), *, own_user: bool = False) -> list[str]:
-    """The options for a sandbox with this view. The keeper is the first process of its namespace: when it ends, all do.
-
-    --die-with-parent is not among them: that means the thread that started us, which may end long before the run. The
-    keeper inside notices by its own pipe that the runner has gone.
-    """
-    paths, is_root = view.shown(), os.geteuid() == 0
-    # Folders that bubblewrap makes of its own accord are for their owner alone if the mounted one is.
-    above = {folder for path in (*paths.readable, *paths.links, *writable) for folder in path.parents}
-    folders = sorted(above | {*paths.listed, *writable}, key=lambda folder: len(folder.parts))
-    kept = _USER_CAPABILITIES if is_root and own_user else ()
-    return [
-        *("--unshare-pid", "--as-pid-1", "--unshare-ipc", "--unshare-uts", "--unshare-cgroup-try"),
-        *(() if view.network else ("--unshare-net",)),
-        *(("--cap-drop", "ALL") if is_root else ("--unshare-user",)),
-        *(part for capability in kept for part in ("--cap-add", capability)),
-        *(part for folder in folders for part in ("--dir", str(folder))),
-        *(part for path in paths.readable for part in ("--ro-bind-try", str(path), str(path))),
-        *(part for link, target in paths.links.items() for part in ("--symlink", target, str(link))),
-        *("--proc", "/proc", *_kernel_settings_files(), "--dev", "/dev", "--perms", "1777", "--tmpfs", _SHARED_MEMORY),
-        *(part for path in writable for part in ("--bind", str(path), str(path))),
-        *("--dir", str(view.folder), "--chdir", str(view.folder), "--remount-ro", "/dev", "--remount-ro", "/"),
-    ]
-
-
-def _kernel_settings_files() -> Iterator[str]:
-    """Files in /proc that are not of a process: root may write many of them, without any capability."""
-    for entry in os.scandir("/proc") if os.geteuid() == 0 else ():
-        if not entry.name.isdigit() and not entry.is_symlink() and (entry.is_dir() or entry.stat().st_mode & 0o222):
-            yield from ("--ro-bind-try", entry.path, entry.path)
-
-
-@cache
-def bubblewrap_problem() -> str | None:
-    """Why bubblewrap cannot be used here; None if it can. It is tried for real, with the interpreter that agents get."""
-    program = shutil.which(BUBBLEWRAP)
-    if program is None:
-        return "bubblewrap is not installed (on Debian and Ubuntu: apt-get install bubblewrap)"
-    view = View(interpreter_paths(), (), (), (), network=False, folder=Path("/"))
-    command = [program, *bubblewrap_arguments(view), "--", sys.executable, "-I", "-S", "-c", "open('/proc/self/stat')"]
-    try:
-        probe = subprocess.run(  # noqa: S603  # bubblewrap itself
-            command, capture_output=True, timeout=BUBBLEWRAP_PROBE_SECONDS, stdin=subprocess.DEVNULL, check=False
-        )
-    except (OSError, subprocess.TimeoutExpired) as error:
-        return f"bubblewrap does not start ({type(error).__name__})"
-    errors = probe.stderr.decode("utf-8", "replace").strip().splitlines()
-    return (
-        f"bubblewrap does not work here ({errors[-1] if errors else f'exit code {probe.returncode}'})" if probe.returncode else None
-    )
-
-
-@cache
-def bubblewrap_version() -> str:
-    words = subprocess.run([BUBBLEWRAP, "--version"], capture_output=True, text=True, check=False).stdout.split()  # noqa: S603  # as above
-    return f"bubblewrap {words[-1]}" if words else "bubblewrap"
 
 
 # The folder through which a sandboxed agent sees a repository: the files of one commit at a time, and no history.
@@ -220,44 +146,6 @@ def explain_missing_variable(reason: str, withheld_names: frozenset[str]) -> str
 
 _USERS = range(61184, 65520)  # set aside for users that live as long as a service (systemd's DynamicUser)
 
-Mechanism = Literal["bubblewrap", "landlock"]
-
-
-@dataclass(frozen=True)
-class Sandbox:
-    """Who keeps agents inside, and from which files in particular, wherever these are."""
-
-    mechanism: Mechanism
-    hidden: tuple[Path, ...] = ()
-
-    @property
-    def version(self) -> str:
-        return bubblewrap_version() if self.mechanism == "bubblewrap" else f"landlock ABI {confinement.landlock_abi()}"
-
-
-def choose_sandbox(mechanism: str, hidden_paths: Iterable[Path]) -> Sandbox | None:
-    """The sandbox that was asked for, if any; where it cannot be had, nothing is run."""
-    if mechanism == "off":
-        return None
-    if sys.platform != "linux":
-        raise UsageError("--sandbox works on Linux only; leave it out")
-    problems: dict[str, Callable[[], str | None]] = {"bubblewrap": bubblewrap_problem, "landlock": landlock_problem}
-    problem_of = {name: problems[name]() for name in (problems if mechanism == "auto" else (mechanism,))}
-    usable = next((name for name, problem in problem_of.items() if problem is None), None)
-    if usable is None:
-        raise UsageError(f"--sandbox cannot be enforced here: {'; '.join(filter(None, problem_of.values()))}")
-    ours = (cache_folder(), Path(tempfile.gettempdir(), f"searchmark-{os.getuid()}"))
-    return Sandbox("bubblewrap" if usable == "bubblewrap" else "landlock", (*hidden_paths, *ours))
-
-
-def landlock_problem() -> str | None:
-    if not filter_available():
-        return "Landlock is used on x86-64 and 64-bit ARM only"
-    version = confinement.landlock_abi()
-    if version < confinement.MINIMUM_ABI:
-        return f"Landlock needs Linux 6.12 with its ABI {confinement.MINIMUM_ABI} (this kernel has {version or 'none'})"
-    return None
-
 
 @dataclass(frozen=True)
 class PreparedLaunch:
@@ -301,7 +189,7 @@ class Launch:
         environment = variables_in_sandbox(os.environ, needs.variables, network=needs.network)
         view = build_view(spec, needs, locations, sandbox.hidden)
         withheld_names = frozenset(os.environ.keys() - environment.keys())
-        return cls(environment | _model_variables(view), withheld_names, sandbox, view, _has_own_user(view, sandbox.mechanism))
+        return cls(environment | _model_variables(view), withheld_names, sandbox, view, _has_own_user(view, sandbox))
 
     def with_code(self, spec: AgentSpec, code: Sequence[Path], folder: Path | None) -> Launch:
         """The same with folders of code that was sent along, and another working directory if it exists here.
@@ -320,7 +208,7 @@ class Launch:
         """The sandbox, for records."""
         if self.sandbox is None:
             return None
-        return self.sandbox.version + (", root without privileges" if os.geteuid() == 0 and not self.own_user else "")
+        return self.sandbox.version() + (", root without privileges" if os.geteuid() == 0 and not self.own_user else "")
 
     def snapshot_folder(self) -> SnapshotFolder:
         """What shows the searched commits to the workers of one session, if the repositories are out of their sight."""
@@ -347,13 +235,9 @@ class Launch:
         if user is not None:
             os.chown(scratch, user, user)
         with tempfile.TemporaryFile() as confinement, tempfile.TemporaryFile() as options:
-            confinement.write(_confinement(self.sandbox.mechanism, self.view, scratch, user).to_json())
-            inner, files = [*command, str(confinement.fileno())], [confinement]
-            if self.sandbox.mechanism == "bubblewrap":
-                arguments = bubblewrap_arguments(self.view, [scratch], own_user=self.own_user)
-                files.append(options)
-                options.write(b"".join(os.fsencode(each) + b"\0" for each in arguments))
-                inner = [shutil.which(BUBBLEWRAP) or BUBBLEWRAP, "--args", str(options.fileno()), "--", *inner]
+            confinement.write(self.sandbox.confinement(self.view, scratch, user).to_json())
+            inner = self.sandbox.command([*command, str(confinement.fileno())], self.view, scratch, user, options)
+            files = [file for file in (confinement, options) if file.tell()]
             for file in files:
                 file.seek(0)  # which also writes what is still in the buffer
             yield PreparedLaunch(inner, environment, tuple(file.fileno() for file in files))
@@ -364,27 +248,14 @@ class Launch:
         return f"the sandbox could not be set up ({errors[-1]})" if self.sandbox is not None and errors else "the worker is gone"
 
 
-def _confinement(mechanism: Mechanism, view: View, scratch: Path, user: int | None) -> Confinement:
-    """What a worker gives up by itself, beside what bubblewrap does not mount."""
-    mounted = mechanism == "bubblewrap"
-    calls = AllowedCalls(view.network, namespaces=mounted) if filter_available() else None
-    if not mounted:
-        paths = view.shown()
-        rules = Ruleset([*map(str, paths.readable)], [*map(str, paths.listed)], [str(scratch.resolve())], view.network)
-        return Confinement(user, rules, calls)
-    # A worker that keeps the number of root, to which files of the kernel belong, is confined once more.
-    keeps_root = os.geteuid() == 0 and user is None and landlock_problem() is None
-    return Confinement(user, Ruleset(["/"], [], [str(scratch), _SHARED_MEMORY], network=True) if keeps_root else None, calls)
-
-
-def _has_own_user(view: View, mechanism: Mechanism) -> bool:
+def _has_own_user(view: View, sandbox: Sandbox) -> bool:
     """Whether root can become someone else: it decides what is mounted, and what is searched can be read by all.
 
     Without mounts of our own, every folder on the way would have to be open to all users as well.
     """
     if os.geteuid() != 0:
         return False
-    if mechanism == "bubblewrap" and find_unreadable_file(view, _USERS[0]) is None:
+    if sandbox.mounts and find_unreadable_file(view, _USERS[0]) is None:
         return True
     unreadable = find_unreadable_file(view, 0)
     if unreadable is not None:
