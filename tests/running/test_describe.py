@@ -11,6 +11,7 @@ import pytest
 
 from searchmark import RunSettings, load_agent
 from searchmark.formats.corpora.locations import Folder
+from searchmark.running.plan import Step
 from searchmark.running.sandbox.launch import Launch
 from searchmark.running.session import Session, WorkerEvent
 from searchmark.running.worker.protocol import LONGEST_DESCRIPTION, reply_problem
@@ -20,8 +21,9 @@ def prepared(agent: Any, folder: Path) -> list[Any]:
     """The descriptions that one search leads to, and what became of it."""
     events: list[WorkerEvent] = []
     (folder / "a.py").write_text("text\n")
-    session = Session(load_agent(agent), RunSettings(num_runs=1), "text", events.append, Launch(os.environ))
-    outcome = session.ask("text", Folder("corpus", folder))
+    step = Step("1", "text", Folder("corpus", folder))
+    session = Session(load_agent(agent), RunSettings(num_runs=1), Launch(os.environ), step, events.append)
+    outcome = session.ask(step)
     session.close()
     return [*(event.description for event in events if event.event == "prepared"), outcome.status]
 

@@ -14,6 +14,7 @@ import pytest
 from searchmark import load_agent
 from searchmark.cli.main import main
 from searchmark.running.clock_check import ALLOWED_NS, ClockCheck, Load
+from searchmark.running.plan import Step
 from searchmark.running.sandbox.launch import Launch
 from searchmark.running.session import Session
 from searchmark.running.worker.client import OutputCapture, WorkerProcess
@@ -53,11 +54,11 @@ def test_an_interruption_before_the_next_request_loses_no_answer(workplace: Path
     asked: dict[Session, list[str]] = {}
     ask = Session.ask
 
-    def interrupted(session: Session, query: str, *rest: Any) -> Any:
+    def interrupted(session: Session, step: Step) -> Any:
         if len(asked.setdefault(session, [])) == 2:
             raise KeyboardInterrupt
-        outcome = ask(session, query, *rest)
-        asked[session].append(query.replace("word", "c"))
+        outcome = ask(session, step)
+        asked[session].append(step.case)
         return outcome
 
     monkeypatch.setattr(Session, "ask", interrupted)

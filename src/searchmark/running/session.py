@@ -231,7 +231,7 @@ class Session:
                 if step.case in self._next:
                     inspector.prefetch(self._next[step.case])  # while the agent is busy; the inspector remembers it until then
                 if existence.problem is None:
-                    outcome = self._ask(step)
+                    outcome = self.ask(step)
                 else:
                     outcome = SearchOutcome("error", details=AnswerDetails(failure=existence.problem, not_whole=True))
                 self._record_pending()
@@ -249,7 +249,7 @@ class Session:
         self._record_pending()
         self._on_event(event)
 
-    def _ask(self, step: Step) -> SearchOutcome:
+    def ask(self, step: Step) -> SearchOutcome:
         """Search one corpus once cold and then warm, as often as the options say."""
         if self.given_up:
             return SearchOutcome("not_run", details=AnswerDetails(failure=self.given_up))
