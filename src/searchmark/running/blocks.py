@@ -7,12 +7,12 @@ import socket
 import threading
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import groupby, islice
 from pathlib import Path
-from time import monotonic
+from time import monotonic, sleep
 
 from searchmark.agents.registry import register_secrets_of
 from searchmark.config.agents import AgentSpec
@@ -338,29 +338,14 @@ class BlockAgent:
         if self._load_problem is not None and not block.forced:
             session.give_up_starting(self._load_problem)
         session.expect(block.steps)
-        with self._interrupted_on_stop():
-            session.ask_cases(_steps_in_time(block.steps), self._inspector, self._record)
+        session.ask_cases(_steps_in_time(block.steps), self._inspector, self._record)
         self._inspector.find_changes()
         unable = session.given_up if not session.ever_ready else None
         return self._result(unable)
 
-    @contextmanager
-    def _interrupted_on_stop(self) -> Iterator[None]:
-        """What nobody waits for any more is ended with its worker, and each that is started instead: no thread can be."""
-        over = threading.Event()
-
-        def watch() -> None:
-            while not over.wait(POLL_SECONDS):
-                if self.stop.is_set():
-                    self._session.interrupt()
-
-        watcher = threading.Thread(target=watch, daemon=True)
-        watcher.start()
-        try:
-            yield
-        finally:
-            over.set()
-            watcher.join()
+    def interrupt(self) -> None:
+        """Have what is being asked fail: it is ended with its worker, and each that is started instead, as no thread can be."""
+        self._session.interrupt()
 
     def close(self) -> BlockResult:
         """End the agent in good order, and say what there is still to say."""
@@ -416,26 +401,33 @@ def _steps_in_time(steps: Sequence[Step]) -> Iterator[Step]:
         yield step
 
 
-class _IdleAgents:
-    """The agents that live in this process and are not being asked right now."""
+class _LivingAgents:
+    """The agents of this process, which outlive the calls that ask them. A thread ends those that nobody waits for any more."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._idle: dict[BlockAgent, threading.Event] = {}  # each with what tells that it is idle no more
+        self._agents: dict[BlockAgent, float | None] = {}  # since when each is idle; None while it is asked
         self._failed: Counter[BlockAgentKey] = Counter()  # starts since the last one that succeeded
+        self._watcher: threading.Thread | None = None
 
     def take(self, block: CaseBlock) -> BlockAgent:
         """One that can be asked this block: an idle one of its run, or a new one."""
         key = block.assignment.run, block.assignment.label
         with self._lock:
-            alike = [each for each in self._idle if each.key == key]
+            alike = [each for each, since in self._agents.items() if since is not None and each.key == key]
             agent = next((each for each in reversed(alike) if each.fits(block)), None)
             leftover = alike if agent is None else []  # a sandbox that shows something else is of no use any more
             for each in (*leftover, *([agent] if agent else [])):
-                self._idle.pop(each).set()
+                del self._agents[each]
         for each in leftover:
             each.close()
-        return agent or self._start(block, key)
+        agent = agent or self._start(block, key)
+        with self._lock:
+            self._agents[agent] = None
+            if self._watcher is None:
+                self._watcher = threading.Thread(target=self._watch, daemon=True)
+                self._watcher.start()
+        return agent
 
     def _start(self, block: CaseBlock, key: BlockAgentKey) -> BlockAgent:
         if stop_event().wait(pause_before_start(self._failed[key])):
@@ -449,42 +441,52 @@ class _IdleAgents:
             raise
         return agent
 
-    def count_start(self, key: BlockAgentKey, *, failed: bool) -> None:
-        """Whether an agent that was asked a block could be started for it."""
+    def give_back(self, agent: BlockAgent, result: BlockResult | None) -> None:
+        """What came of its block is None if it could not be asked to the end."""
         with self._lock:
-            self._failed[key] = self._failed[key] + 1 if failed else 0
-
-    def give_back(self, agent: BlockAgent) -> None:
-        busy = threading.Event()
-        with self._lock:
-            self._idle[agent] = busy
-        threading.Thread(target=self._attend, args=(agent, busy), daemon=True).start()
-
-    def _attend(self, agent: BlockAgent, busy: threading.Event) -> None:
-        """End an agent of a run that was stopped, or of one that nobody hears of any more."""
-        until = monotonic() + IDLE_SECONDS
-        while not busy.wait(POLL_SECONDS):
-            if agent.stop.is_set() or monotonic() > until:
-                self._end_if_idle(agent)
-                return
-
-    def _end_if_idle(self, agent: BlockAgent) -> None:
-        with self._lock:
-            idle = self._idle.pop(agent, None) is not None
-        if idle:
+            del self._agents[agent]
+            if result is not None:
+                self._failed[agent.key] = 0 if result.unable is None else self._failed[agent.key] + 1
+                if result.unable is None and not agent.stop.is_set():
+                    self._agents[agent] = monotonic()
+                    return
+        if result is None:
+            agent.abandon()
+        else:
             agent.close()
+
+    def _watch(self) -> None:
+        """Look at all of them now and then: a run may have been stopped, or never be heard of again."""
+        while True:
+            sleep(POLL_SECONDS)
+            with self._lock:
+                if not self._agents:
+                    self._watcher = None
+                    return
+                long_ago = monotonic() - IDLE_SECONDS
+                busy = [each for each, since in self._agents.items() if since is None and each.stop.is_set()]
+                idle = [
+                    each for each, since in self._agents.items() if since is not None and (each.stop.is_set() or since < long_ago)
+                ]
+                for each in idle:
+                    del self._agents[each]
+            for each in busy:
+                each.interrupt()
+            for each in idle:
+                with suppress(Exception):  # nobody hears of it, and the others have to be ended too
+                    each.close()
 
     def take_run(self, run: str) -> list[BlockAgent]:
         """Those of a run, which are nobody's from here on."""
         with self._lock:
             self._failed = Counter({key: failed for key, failed in self._failed.items() if key[0] != run})
-            own = [each for each in self._idle if each.key[0] == run]
+            own = [each for each, since in self._agents.items() if since is not None and each.key[0] == run]
             for each in own:
-                self._idle.pop(each).set()
+                del self._agents[each]
         return own
 
 
-_IDLE_AGENTS = _IdleAgents()  # of this process: agents outlive the calls that ask them
+_AGENTS = _LivingAgents()
 
 
 def warm_up(_: None) -> None:
@@ -496,20 +498,15 @@ def run_block(block: CaseBlock) -> BlockResult:
     supplies = block.assignment.supplies
     supplies.refuse_missing()
     block = replace(block, steps=localize_steps(supplies, block.steps))
-    agent = _IDLE_AGENTS.take(block)
+    agent = _AGENTS.take(block)
+    result = None
     try:
         result = agent.ask(block)
-    except BaseException:
-        agent.abandon()
-        raise
-    _IDLE_AGENTS.count_start(agent.key, failed=result.unable is not None)
-    if result.unable is None and not agent.stop.is_set():
-        _IDLE_AGENTS.give_back(agent)
-    else:
-        agent.close()
+    finally:
+        _AGENTS.give_back(agent, result)
     return result
 
 
 def end_run(run: str) -> list[tuple[RunLabel, BlockResult]]:
     """End all agents of a run in this process; what each of them had still to say."""
-    return [(agent.key[1], agent.close()) for agent in _IDLE_AGENTS.take_run(run)]
+    return [(agent.key[1], agent.close()) for agent in _AGENTS.take_run(run)]

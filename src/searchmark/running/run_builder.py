@@ -261,57 +261,6 @@ def with_corpus_ids(step: Step, outcome: SearchOutcome, existence: CaseExistence
 
 
 @dataclass(frozen=True)
-class RunObservations:
-    """What was seen of a run that may spoil the trust in it."""
-
-    isolated: bool
-    events: Sequence[WorkerEvent]
-    details: Sequence[AnswerDetails]
-    broken: str | None  # why the agent was not asked to the end
-    cache: str | None  # how cached vectors were changed by others
-    corpora: Sequence[str]  # that changed
-
-
-def find_trust_events(run: RunObservations) -> tuple[TrustEvent, ...]:
-    """Everything that a reader who relies on the run must know."""
-    return tuple(_all_trust_events(run))
-
-
-def _all_trust_events(run: RunObservations) -> Iterator[TrustEvent]:
-    if not run.isolated:
-        message = "the agent was not isolated: it ran in the process of the runner, where no deadline can be enforced"
-        yield TrustEvent("not_isolated", message)
-    failure = start_failure(run.events)
-    if failure is not None:
-        yield TrustEvent("not_started", failure)
-    if run.broken is not None:
-        yield TrustEvent("failed", run.broken)
-    yield from incomplete_repository_events(run.details)
-    yield from _clock_doubts(run)
-    if run.cache is not None and _uses_embedder(description_of(run.events)):
-        yield TrustEvent("cache_changed", run.cache)
-    if run.corpora:
-        yield TrustEvent("corpus_changed", f"what was searched changed during the run: {', '.join(run.corpora)}")
-
-
-def _clock_doubts(run: RunObservations) -> Iterator[TrustEvent]:
-    doubted_searches = sum(each.doubted_times for each in run.details)
-    searches = sum(len(each.cold_ms) + len(each.warm_ms) for each in run.details)
-    builds = sum(event.doubted is True for event in run.events)
-    if is_clock_doubtful(doubted_searches, searches) or builds:
-        what = f"{doubted_searches} of {searches} searches" + (f" and {builds} preparations of the index" if builds else "")
-        message = f"the times of {what} are not believed: the agent's process reported much less"
-        yield TrustEvent("times_doubtful", f"{message} than passed on the runner's clock")
-
-
-def _uses_embedder(description: Any) -> bool:
-    """Whether an agent says that it, or one of its arms, searches with vectors."""
-    if not isinstance(description, Mapping):
-        return False
-    return "embedder" in description or any(map(_uses_embedder, description.values()))
-
-
-@dataclass(frozen=True)
 class WorkerSummary:
     """What is known of the workers of an agent when all of them have ended."""
 
@@ -319,6 +268,39 @@ class WorkerSummary:
     printed: tuple[WorkerOutput, ...] = ()
     cache: str | None = None  # that cached vectors were changed, which spoils the result of an agent that searches with vectors
     changed: tuple[str, ...] = ()  # what was searched and did not stay what it was
+
+
+def find_trust_events(
+    workers: WorkerSummary, events: Sequence[WorkerEvent], details: Sequence[AnswerDetails], *, isolated: bool, broken: str | None
+) -> Iterator[TrustEvent]:
+    """Everything that a reader who relies on the run must know; ``broken`` says why the agent was not asked to the end."""
+    if not isolated:
+        message = "the agent was not isolated: it ran in the process of the runner, where no deadline can be enforced"
+        yield TrustEvent("not_isolated", message)
+    failure = start_failure(events)
+    if failure is not None:
+        yield TrustEvent("not_started", failure)
+    if broken is not None:
+        yield TrustEvent("failed", broken)
+    yield from incomplete_repository_events(details)
+    doubted_searches = sum(each.doubted_times for each in details)
+    searches = sum(len(each.cold_ms) + len(each.warm_ms) for each in details)
+    builds = sum(event.doubted is True for event in events)
+    if is_clock_doubtful(doubted_searches, searches) or builds:
+        what = f"{doubted_searches} of {searches} searches" + (f" and {builds} preparations of the index" if builds else "")
+        message = f"the times of {what} are not believed: the agent's process reported much less"
+        yield TrustEvent("times_doubtful", f"{message} than passed on the runner's clock")
+    if workers.cache is not None and _uses_embedder(description_of(events)):
+        yield TrustEvent("cache_changed", workers.cache)
+    if workers.changed:
+        yield TrustEvent("corpus_changed", f"what was searched changed during the run: {', '.join(workers.changed)}")
+
+
+def _uses_embedder(description: Any) -> bool:
+    """Whether an agent says that it, or one of its arms, searches with vectors."""
+    if not isinstance(description, Mapping):
+        return False
+    return "embedder" in description or any(map(_uses_embedder, description.values()))
 
 
 class RunBuilder:
@@ -532,7 +514,7 @@ class RunBuilder:
     def _facts(self, workers: WorkerSummary, events: Sequence[WorkerEvent], entries: Mapping[str, JournalEntry]) -> Provenance:
         """What was asked of whom, where, and what spoils it."""
         inspector, locations = self._inspector, self.job.locations
-        last = order_events(events)
+        last, details = order_events(events), [entry.outcome.details for entry in entries.values()]
         return Provenance(
             id=self._start.id,
             started=self._start.started,
@@ -552,19 +534,7 @@ class RunBuilder:
             resumed=self._resumed,
             shard=self._shard,
             printed=tuple(scrub(output, self.secrets) for output in workers.printed),
-            trust=find_trust_events(self._observations(workers, events, entries.values())),
-        )
-
-    def _observations(
-        self, workers: WorkerSummary, events: Sequence[WorkerEvent], entries: Iterable[JournalEntry]
-    ) -> RunObservations:
-        return RunObservations(
-            isolated=self.job.spec.isolated,
-            events=events,
-            details=[entry.outcome.details for entry in entries],
-            broken=self.broken,
-            cache=workers.cache,
-            corpora=workers.changed,
+            trust=tuple(find_trust_events(workers, events, details, isolated=self.job.spec.isolated, broken=self.broken)),
         )
 
     def _agent_identity(self, events: Sequence[WorkerEvent]) -> AgentIdentity:
