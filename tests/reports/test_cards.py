@@ -28,7 +28,9 @@ from searchmark import (
     match_hits,
     score,
 )
-from searchmark.reports.cards import BAD_COLOUR, DOUBTFUL_COLOUR, GOOD_COLOUR, LONGEST_TEXT, NEUTRAL_COLOUR, Estimate, bars, card
+from searchmark.reports.cards import BAD_COLOUR, DOUBTFUL_COLOUR, GOOD_COLOUR, LONGEST_TEXT, NEUTRAL_COLOUR, DrawnCell, card, drawn_rows
+from searchmark.reports import cells
+from searchmark.reports.cells import Cell, table
 from searchmark.reports.page.pictures import Whisker
 from searchmark.scoring.decisions import RuleOutcome
 from tests.reports.samples import HOSTILE, WATCHED_SUITE, comparison_of, report_of, watched_run
@@ -145,7 +147,7 @@ class TestWhatCardsSay:
         run = Run.from_scores({f"c{n}": {f"a{n}": 1.0} if n % 2 else {"b": 1.0} for n in range(12)})
         scores = score(match_hits(Suite.from_cases("s", cases), run), ["RR"])
         summary = scores.summaries()["RR"]
-        assert f"RR 0.5000 {summary.low:.4f} to {summary.high:.4f} 12 0" in read(scores)
+        assert f"MRR (RR) 0.5000 {summary.low:.4f} to {summary.high:.4f} 12 0" in read(scores)
         assert card(scores).count("<circle") == 1
 
     def test_a_result_that_cannot_be_trusted_says_so_first(self) -> None:
@@ -196,18 +198,23 @@ class TestWhatCardsSay:
         assert "sk-4f9a8b7c6d5e4f3a2b1c" not in card(decision)
 
 
+def bars(*intervals: Cell) -> list[DrawnCell]:
+    """A column of intervals as a card draws it."""
+    return [cell for (cell,) in drawn_rows(table(["95 % interval"], ([each] for each in intervals)))]
+
+
 class TestBars:
     def test_share_one_scale_from_0_to_1(self) -> None:
-        first, second = bars([Estimate(0.5, 0.25, 1.0, ""), Estimate(0.0, None, None, "")])
+        first, second = bars(cells.interval(0.25, 1.0, mean=0.5), cells.interval(None, None, mean=0.0))
         assert (first.mark, first.zero) == (Whisker(50.0, 26.0, 98.0), None)
         assert second.mark == Whisker(2.0)
 
     def test_of_differences_have_0_in_the_middle(self) -> None:
-        (bar,) = bars([Estimate(0.1, -0.1, 0.2, "")], signed=True)
+        (bar,) = bars(cells.interval(-0.1, 0.2, mean=0.1, signed=True))
         assert (bar.mark, bar.zero) == (Whisker(74.0, 26.0, 98.0), 50.0)
 
     def test_of_nothing_draw_nothing(self) -> None:
-        (bar,) = bars([Estimate(None, None, None, "–")], signed=True)
+        (bar,) = bars(cells.interval(None, None, signed=True))
         assert bar.mark is None
 
 

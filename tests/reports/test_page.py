@@ -33,12 +33,12 @@ from searchmark import (
 )
 from searchmark.gates.bounds import NumberRule
 from searchmark.gates.quantities import LatencyOf
+from searchmark.reports import cells
 from searchmark.reports.comparison_tables import target_table
 from searchmark.reports.failed_cases import failure_reasons
 from searchmark.reports.page.pictures import distributions
 from searchmark.reports.render import write_report
 from searchmark.reports.report import distributed_measure
-from searchmark.reports.table import Number
 from tests.reports.pages import CALLS, FAILURE, RUNS, broken_names, shop_report, shop_suite, uneven_pair, with_past
 from tests.reports.samples import HOSTILE, comparison_of, report_of
 
@@ -198,7 +198,7 @@ def test_the_cases_of_a_page_have_the_numbers_that_all_formats_have(page: Page, 
     for number, name in enumerate(RUNS):
         for row, case in enumerate(shop.agents[name].cases.values()):
             written = [f"{column[row]:.4f}" for column in page.data["answers"][number]["values"]]
-            assert written == [Number(value).text for value in case.measures.values()]
+            assert written == [cells.number(value).text for value in case.measures.values()]
 
 
 def test_a_case_has_its_targets_with_their_ranks_and_its_hits_with_grades_and_scores(page: Page, shop: Report) -> None:

@@ -21,9 +21,9 @@ from searchmark.records.answers import ERROR, TIMEOUT
 from searchmark.records.run import Run
 from searchmark.records.sentences import count_of, list_first, three_digits
 from searchmark.records.suite import Suite
+from searchmark.reports import cells
 from searchmark.reports.chart_data import beaten_by_none
 from searchmark.reports.sweep import BaselineDifference, Deciding, Equivalence, MeanValue, Sweep, SweepRow, SweepSuite
-from searchmark.reports.table import Bytes, Milliseconds, PValue
 from searchmark.scoring.comparison import compare, primary_column
 from searchmark.scoring.costs import ann_recall_of, latencies_of, why_runs_not_compared
 from searchmark.scoring.planned_tests import NonInferiority, non_inferiorities
@@ -193,7 +193,7 @@ def _gain(sweep: Sweep, best: SweepRow) -> str:
     against = best.against_baseline
     if against is None:
         return ""
-    p = f"p {PValue(against.p_holm).text} after Holm's correction for {count_of(against.family, 'comparison')}"
+    p = f"p {cells.p_value(against.p_holm).text} after Holm's correction for {count_of(against.family, 'comparison')}"
     why = "" if against.verdict == "IMPROVED" else f" ({against.reason})"
     dearer = _factors(sweep, best)
     price = f", at {dearer}" if dearer else ""
@@ -233,15 +233,15 @@ def _sentence(sweep: Sweep, non_inferior_rows: list[SweepRow], cheapest: SweepRo
 
 
 def _cost(sweep: Sweep, row: SweepRow) -> str:
-    time = f"p95 {Milliseconds(sweep.p95(row)).text} {sweep.decided_by}"
-    return time if row.index_bytes is None else f"{time}, {Bytes(row.index_bytes).text}"
+    time = f"p95 {cells.milliseconds(sweep.p95(row)).text} {sweep.decided_by}"
+    return time if row.index_bytes is None else f"{time}, {cells.size(row.index_bytes).text}"
 
 
 def _evidence(sweep: Sweep, against: BaselineDifference | None) -> str:
     if against is None or against.difference is None or against.low is None or against.high is None:
         return ""
     family = count_of(against.non_inferior.family, "setting")
-    return f"{_interval(sweep, against)}, p {PValue(against.non_inferior.p_holm).text} after Holm's correction for {family}"
+    return f"{_interval(sweep, against)}, p {cells.p_value(against.non_inferior.p_holm).text} after Holm's correction for {family}"
 
 
 def _what_is_missing(sweep: Sweep, compared_rows: list[SweepRow]) -> str:

@@ -18,11 +18,11 @@ from searchmark.io.secrets import environment_secrets, scrub, without_measured_t
 from searchmark.io.store import read_text
 from searchmark.records.finding import Finding
 from searchmark.records.sentences import plain_count
+from searchmark.reports.cells import Table, table
 from searchmark.reports.json_file import with_json_numbers
 from searchmark.reports.markdown import finding_lines, table_lines
 from searchmark.reports.quoting import LONGEST_SENTENCE, markdown_line, without_commands
 from searchmark.reports.run_tables import finding_counts, finding_sentence, lines_below, with_first_of_code
-from searchmark.reports.table import SMALLEST_P, UNDEFINED, Cell, Count, Number, PValue, Table, Text, table
 from searchmark.reports.text import SEVERITY_STYLES, WIDTH, Part, layout_text, styled_line
 
 if TYPE_CHECKING:
@@ -173,20 +173,7 @@ def shown_tables(audit: Audit) -> list[AuditTable]:
 
 def audit_cells(numbers: AuditTable) -> Table:
     """A table of an audit as renderers lay it out."""
-    of_numbers = [any(isinstance(value, int | float) for value in column) for column in zip(*numbers.rows, strict=True)]
-    return table(numbers.columns, (tuple(map(_cell, row, of_numbers)) for row in numbers.rows))
-
-
-def _cell(value: AuditCell, among_numbers: bool) -> Cell:
-    if value is None:
-        return Number(None) if among_numbers else Text(UNDEFINED)
-    if isinstance(value, bool):
-        return Text("yes" if value else "no")
-    if isinstance(value, int):
-        return Count(value)
-    if isinstance(value, float):
-        return PValue(value) if 0 < value < SMALLEST_P else Number(value)  # what is not 0 does not read 0.0000
-    return Text(value)
+    return table(numbers.columns, numbers.rows)
 
 
 def audit_markdown(audit: Audit) -> str:

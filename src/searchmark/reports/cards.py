@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, singledispatch
 from itertools import islice
@@ -18,24 +18,13 @@ from searchmark.records.answers import STATUSES
 from searchmark.records.run import Run
 from searchmark.records.sentences import NotebookRecord, count_of, list_first
 from searchmark.records.suite import Suite
-from searchmark.reports.comparison_tables import gate_sentence, rule_table
+from searchmark.reports import cells
+from searchmark.reports.cells import Cell, Estimate, Table, table
+from searchmark.reports.comparison_tables import gate_sentence, pair_table, rule_table
 from searchmark.reports.page.document import page_of, safe_environment
 from searchmark.reports.page.pictures import Scale, Whisker, by_attributes, whisker
 from searchmark.reports.report import Report, SuiteSummary, outcome_of
-from searchmark.reports.run_tables import finding_counts, finding_sentence, token_lines
-from searchmark.reports.table import (
-    Cell,
-    Count,
-    Interval,
-    MedianAndTail,
-    Number,
-    PValue,
-    Table,
-    Text,
-    VerdictCell,
-    WinsTiesLosses,
-    table,
-)
+from searchmark.reports.run_tables import MEANS, finding_counts, finding_sentence, measure_table, token_lines
 from searchmark.scoring.comparison import Comparison, Pair
 from searchmark.scoring.costs import host_times, latencies_of, usage_of
 from searchmark.scoring.decisions import NOT_ENOUGH, Decision, RuleOutcome
@@ -45,48 +34,31 @@ from searchmark.scoring.scores import Scores, Summary, untrusted_reasons
 
 
 @dataclass(frozen=True)
-class Estimate:
-    """A mean with its interval, where there is one, and the text that says the same."""
+class DrawnCell:
+    """A cell with its interval on a scale that the whole column shares."""
 
-    mean: float | None
-    low: float | None
-    high: float | None
     text: str
+    mark: Whisker | None = None
+    zero: float | None = None  # where 0 is, if the scale goes to both sides of it
 
 
-@dataclass(frozen=True)
-class IntervalBar(Cell):
-    """An estimate on a scale that the whole column shares."""
-
-    estimate: Estimate
-    scale: Scale
-
-    @property
-    def value(self) -> float | None:
-        return self.estimate.low
-
-    @property
-    def text(self) -> str:
-        return self.estimate.text
-
-    @property
-    def mark(self) -> Whisker | None:
-        each = self.estimate
-        return None if each.mean is None else whisker(self.scale, each.mean, each.low, each.high)
-
-    @property
-    def zero(self) -> float | None:
-        """Where 0 is, if the scale goes to both sides of it."""
-        return self.scale.at(0.0) if self.scale.low < 0 else None
+def drawn_rows(table: Table) -> list[tuple[DrawnCell, ...]]:
+    """The rows of a table, with bars around 0 for differences, else from 0, or the lowest, to 1, or the highest."""
+    return list(zip(*map(_drawn_column, zip(*table.rows, strict=True)), strict=True))
 
 
-def bars(estimates: Iterable[Estimate], *, signed: bool = False) -> list[IntervalBar]:
-    """A column of bars: around 0 if they are signed, else from 0, or the lowest, to 1, or the highest."""
-    column = list(estimates)
-    ends = [end for each in column for end in (each.mean, each.low, each.high) if end is not None]
+def _drawn_column(column: Sequence[Cell]) -> list[DrawnCell]:
+    estimates = [cell.estimate for cell in column if cell.estimate is not None]
+    ends = [end for each in estimates for end in (each.mean, each.low, each.high) if end is not None]
     widest = max(map(abs, ends), default=0.0) or 1.0
+    signed = any(each.signed for each in estimates)
     scale = Scale(-widest, widest) if signed else Scale(min((0.0, *ends)), max((1.0, *ends)))
-    return [IntervalBar(each, scale) for each in column]
+    zero = scale.at(0.0) if scale.low < 0 else None
+    marks = (
+        whisker(scale, each.mean, each.low, each.high) if (each := cell.estimate) and each.mean is not None else None
+        for cell in column
+    )
+    return [DrawnCell(cell.text, mark, zero) for cell, mark in zip(column, marks, strict=True)]
 
 
 # What a card says of each kind of record; numbers and sentences are those of reports.
@@ -130,6 +102,10 @@ class CardSection:
     lines: tuple[str, ...] = ()
     table: Table | None = None
 
+    @property
+    def rows(self) -> list[tuple[DrawnCell, ...]]:
+        return [] if self.table is None else drawn_rows(self.table)
+
 
 @dataclass(frozen=True)
 class NotebookCard:
@@ -154,7 +130,7 @@ def _suite_card(suite: Suite) -> NotebookCard:
         categories = Counter(category or "none" for category in suite.table.categories).most_common()
         lines.append(f"by category: {list_first([f'{name} {count}' for name, count in categories], NAMES_SHOWN)}")
     first = suite.cases[:ROWS_SHOWN]
-    rows = [(Text(case.id), Text(case.query or ""), Text(case.category or ""), Count(len(case.judgments))) for case in first]
+    rows = [(case.id, case.query or "", case.category or "", len(case.judgments)) for case in first]
     cases = CardSection(tuple(lines), table(("case", "query", "category", "judgments"), rows))
     return NotebookCard(f"Suite {suite.name}", suite.description, (cases, *_not_shown(len(suite) - len(first), "case")))
 
@@ -167,7 +143,7 @@ def _run_card(run: Run) -> NotebookCard:
     lines += [*_latency_lines(run)]
     lines += [*token_lines(usage_of(run))]
     first = [run.answer(row, HITS_SHOWN) for row in range(min(ROWS_SHOWN, len(run)))]
-    rows = [(Text(each.case), Text(each.status), Text(", ".join(hit.id for hit in each.hits))) for each in first]
+    rows = [(each.case, each.status, ", ".join(hit.id for hit in each.hits)) for each in first]
     answers = CardSection(tuple(lines), table(("case", "status", "first hits"), rows))
     return NotebookCard(f"Run {run.name}", None, (answers, *_not_shown(len(run) - len(first), "answer")))
 
@@ -176,7 +152,7 @@ def _latency_lines(run: Run) -> Iterator[str]:
     """The latencies of a run, or of each host where it was measured on several."""
     latencies_by_host = [("", latencies_of(run)), *((f" on {each.name}", each.latency_ms) for each in host_times(run))]
     for where, latencies in latencies_by_host:
-        times = [f"{kind.replace('_', ' ')} {MedianAndTail(each.p50, each.p95).text}" for kind, each in latencies.items()]
+        times = [f"{kind.replace('_', ' ')} {cells.median_and_tail(each.p50, each.p95).text}" for kind, each in latencies.items()]
         yield from [f"latency p50 / p95{where}: {', '.join(times)}"] if times else []
 
 
@@ -198,7 +174,7 @@ def _comparison_card(comparison: Comparison) -> NotebookCard:
 @build_card.register
 def _decision_card(decision: Decision) -> NotebookCard:
     readings = decision.readings[:RULES_SHOWN]
-    rows = [(Text(each.rule), Text(each.answer), bar) for each, bar in zip(readings, _gain_bars(readings), strict=True)]
+    rows = [(each.rule, each.answer, _gain(each)) for each in readings]
     rules = CardSection((), table(("rule", "holds", "gain over the baseline"), rows))
     rest = tuple(line for line in decision.evidence if line not in {each.sentence for each in readings})
     colour = DOUBTFUL_COLOUR if decision.decision == NOT_ENOUGH else NEUTRAL_COLOUR
@@ -239,19 +215,16 @@ def _runs_section(report: Report) -> Iterator[CardSection]:
 
 
 def _measures_section(summaries: Mapping[str, Summary], run: str | None = None) -> CardSection:
-    column = bars(Estimate(each.mean, each.low, each.high, Interval(each.low, each.high).text) for each in summaries.values())
-    rows = [
-        (Text(name), Number(each.mean), bar, Count(each.cases), Count(each.undefined))
-        for (name, each), bar in zip(summaries.items(), column, strict=True)
-    ]
-    return CardSection((run,) if run else (), table(("measure", "mean", "95 % interval", "cases", "undefined"), rows))
+    means = measure_table(summaries).select(*MEANS)
+    rows = ((*row, each.undefined) for row, each in zip(means.rows, summaries.values(), strict=True))
+    return CardSection((run,) if run else (), table((*means.columns, "undefined"), rows))
 
 
 def _pairs_sections(pairs: Sequence[Pair]) -> tuple[str | None, tuple[CardSection, ...]]:
     """The verdict on the only pair, or none; then every pair with its measures."""
     if len(pairs) == 1:
-        return _verdict_sentence(pairs[0]), (CardSection((), _differences_section(pairs[0])),)
-    sections = tuple(CardSection((_verdict_sentence(pair),), _differences_section(pair)) for pair in pairs[:PAIRS_SHOWN])
+        return _verdict_sentence(pairs[0]), (CardSection((), pair_table(pairs[0])),)
+    sections = tuple(CardSection((_verdict_sentence(pair),), pair_table(pair)) for pair in pairs[:PAIRS_SHOWN])
     return None, (*sections, *_not_shown(len(pairs) - PAIRS_SHOWN, "pair"))
 
 
@@ -267,34 +240,14 @@ def _verdict_sentence(pair: Pair) -> str:
     return f"{words} by {difference.measure}: {difference.verdict}, {difference.reason}"
 
 
-def _differences_section(pair: Pair) -> Table:
-    differences = pair.differences
-    column = bars(
-        (Estimate(each.difference, each.low, each.high, Interval(each.low, each.high, signed=True).text) for each in differences),
-        signed=True,
-    )
-    rows: list[tuple[Cell, ...]] = [
-        (
-            Text(each.measure),
-            Number(each.difference, signed=True),
-            bar,
-            PValue(each.p_holm),
-            WinsTiesLosses(each.wins, each.ties, each.losses),
-            VerdictCell(each.verdict),
-        )
-        for each, bar in zip(differences, column, strict=True)
-    ]
-    return table(("measure", "difference", "95 % interval", "p (Holm)", "wins/ties/losses", "verdict"), rows)
-
-
-def _gain_bars(readings: Sequence[RuleOutcome]) -> list[IntervalBar]:
-    return bars((Estimate(each.gain, each.low, each.high, each.sentence) for each in readings), signed=True)
+def _gain(reading: RuleOutcome) -> Cell:
+    return Cell(reading.low, reading.sentence, estimate=Estimate(reading.gain, reading.low, reading.high, signed=True))
 
 
 def _rules_section(report: Report) -> Iterator[CardSection]:
     if report.gate is not None:
         rules = rule_table(report)
-        yield CardSection((), table(rules.columns, rules.rows[:RULES_SHOWN]))
+        yield CardSection((), rules.select(*rules.columns, rows=RULES_SHOWN))
         yield from _not_shown(len(rules.rows) - RULES_SHOWN, "rule")
 
 

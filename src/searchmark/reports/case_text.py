@@ -10,7 +10,8 @@ from typing import Any
 from searchmark.git.sources import CaseDiff
 from searchmark.judgments.cases import AnswerView, CaseList, CaseView, JudgedTarget, PlacedHit
 from searchmark.records.suite import Case
-from searchmark.reports.table import UNDEFINED, Cell, Count, Number, Table, Text, table
+from searchmark.reports import cells
+from searchmark.reports.cells import UNDEFINED, Table, Value, table
 from searchmark.reports.text import WIDTH, Part, layout_text, styled_line
 
 SCHEMA_VERSION = 1
@@ -43,12 +44,12 @@ def _list_table(listing: CaseList) -> Table:
     decisions = ["decision"] if any(case.decision for case in listing.cases) else []
     rows = (
         (
-            Text(case.id),
-            Text(case.query or UNDEFINED),
-            *(Text(case.category or UNDEFINED) for _ in categories),
-            Count(case.relevant),
-            *(Text(_DECIDED[case.decision] if case.decision else UNDEFINED) for _ in decisions),
-            *(Number(case.values[run][measure]) for run, measure in values),
+            case.id,
+            case.query or None,
+            *(case.category for _ in categories),
+            case.relevant,
+            *(_DECIDED[case.decision] if case.decision else None for _ in decisions),
+            *(cells.number(case.values[run][measure]) for run, measure in values),
         )
         for case in listing.cases
     )
@@ -108,16 +109,16 @@ def _facts(case: Case) -> Iterator[str]:
 def _judgment_table(view: CaseView) -> Table:
     """Columns that no judgment has anything in are left out."""
     judgments = view.judgments
-    optional: dict[str, list[Cell]] = {
-        "expected rank": [Count(each.rank) for each in judgments] if any(each.rank for each in judgments) else [],
-        "gain": [Number(each.gain, 2) for each in judgments] if any(each.gain is not None for each in judgments) else [],
-        "aspects": [Text(_aspects(each)) for each in judgments] if any(each.aspects for each in judgments) else [],
-        "in corpus": [Text("yes" if each.exists else "no") for each in judgments] if judgments[0].exists is not None else [],
+    optional: dict[str, list[Value]] = {
+        "expected rank": [each.rank for each in judgments] if any(each.rank for each in judgments) else [],
+        "gain": [cells.number(each.gain, 2) for each in judgments] if any(each.gain is not None for each in judgments) else [],
+        "aspects": [_aspects(each) for each in judgments] if any(each.aspects for each in judgments) else [],
+        "in corpus": ["yes" if each.exists else "no" for each in judgments] if judgments[0].exists is not None else [],
     }
-    optional |= {f"{run} rank": [Count(each.found[run]) for each in judgments] for run in judgments[0].found}
-    more = {name: cells for name, cells in optional.items() if cells}
+    optional |= {f"{run} rank": [each.found[run] for each in judgments] for run in judgments[0].found}
+    more = {name: column for name, column in optional.items() if column}
     rows = (
-        (Text(each.target), Count(each.grade), Text(each.match), *(cells[number] for cells in more.values()))
+        (each.target, each.grade, each.match, *(column[number] for column in more.values()))
         for number, each in enumerate(judgments)
     )
     return table(("target", "grade", "match", *more), rows)
@@ -138,7 +139,7 @@ def _value(answer: AnswerView, name: str) -> str:
 
 
 def _hit_table(answer: AnswerView) -> Table:
-    rows = ((Count(hit.rank), Text(_hit_name(hit)), Count(hit.grade), Number(hit.score), Text(_marks(hit))) for hit in answer.hits)
+    rows = ((hit.rank, _hit_name(hit), hit.grade, cells.number(hit.score), _marks(hit)) for hit in answer.hits)
     return table(("rank", "hit", "grade", "score", "remarks"), rows, secondary=("score",))
 
 

@@ -13,6 +13,7 @@ from urllib.parse import quote
 
 from searchmark.config.strict import short_repr
 from searchmark.errors import UsageError
+from searchmark.reports import cells
 from searchmark.reports.chart_data import FrontierPoint, usual_latency
 from searchmark.reports.page.pictures import (
     HATCHES,
@@ -37,7 +38,6 @@ from searchmark.reports.quoting import markdown_text, visible, xml_text
 from searchmark.reports.render import without_known_secrets
 from searchmark.reports.report import Report, distributed_measure, leading_measure
 from searchmark.reports.sweep import Sweep, sweep_pictures
-from searchmark.reports.table import Interval, Milliseconds, Number
 from searchmark.scoring.scores import Summary
 from searchmark.scoring.trends import Trend
 
@@ -92,8 +92,8 @@ def run_text(report: Report, run: str) -> str:
 
 def mean_text(summary: Summary) -> str:
     """A mean with its interval, where there is one."""
-    interval = "" if summary.low is None or summary.high is None else f" ({Interval(summary.low, summary.high).text})"
-    return f"{Number(summary.mean).text}{interval}"
+    interval = "" if summary.low is None or summary.high is None else f" ({cells.interval(summary.low, summary.high).text})"
+    return f"{cells.number(summary.mean).text}{interval}"
 
 
 def join_sentences(sentences: Iterable[str]) -> str:
@@ -257,7 +257,7 @@ def chart_latency_distribution(report: Report) -> ChartPicture | None:
 
     def about(each: RunBars) -> str:
         latency = report.agents[each.histogram.run].latency_ms[kind]
-        times = f"p50 {Milliseconds(latency.p50).text}, p95 {Milliseconds(latency.p95).text}"
+        times = f"p50 {cells.milliseconds(latency.p50).text}, p95 {cells.milliseconds(latency.p95).text}"
         return f"{times}, {_sample_size(each, 'search')}"
 
     fastest = min(shown.runs, key=lambda each: report.agents[each.histogram.run].latency_ms[kind].p50).histogram.run
@@ -405,7 +405,7 @@ def chart_trend(report: Report) -> ChartPicture | None:
         Panel(
             each.marks,
             TREND_HEIGHT,
-            f"{visible(each.trend.agent, LONGEST_NAME)}: {Number(each.trend.points[-1].mean).text} "
+            f"{visible(each.trend.agent, LONGEST_NAME)}: {cells.number(each.trend.points[-1].mean).text} "
             f"in the last of n = {len(each.trend.points)} runs",
             x_ticks=each.dates[:: -(-len(each.dates) // MAX_TREND_TICKS)],
             y_ticks=each.ticks,
@@ -419,7 +419,7 @@ def chart_trend(report: Report) -> ChartPicture | None:
 
 
 def _trend_sentence(trend: Trend) -> str:
-    first, last = (Number(each.mean).text for each in (trend.points[0], trend.points[-1]))
+    first, last = (cells.number(each.mean).text for each in (trend.points[0], trend.points[-1]))
     return (trend.sentence or f"{trend.agent}: from {first} to {last} in {len(trend.points)} runs").rstrip(".")
 
 
@@ -474,8 +474,8 @@ def _tradeoff_finding(report: Report, measure: str, kind: str, points: Sequence[
 
 def _point_numbers(point: FrontierPoint) -> str:
     has_interval = point.low is not None and point.high is not None
-    interval = f" ({Interval(point.low, point.high).text})" if has_interval else ""
-    return f"{Number(point.quality).text}{interval} at {Milliseconds(point.latency_ms).text}"
+    interval = f" ({cells.interval(point.low, point.high).text})" if has_interval else ""
+    return f"{cells.number(point.quality).text}{interval} at {cells.milliseconds(point.latency_ms).text}"
 
 
 # Recall and quality of a sweep against p95, one above the other, with the frontier of each.

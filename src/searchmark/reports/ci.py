@@ -69,7 +69,7 @@ def _tables(report: Report) -> Iterator[str]:
         yield from table_lines(comparison_tables.verdict_table(report))
     else:
         for agent in report.agents.values():
-            yield from table_lines(run_tables.measure_table(agent))
+            yield from table_lines(run_tables.measure_table(agent.measures))
 
 
 def _causes(report: Report) -> Iterator[str]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal, cast
 
 from searchmark.config.gates import GATE_POLICIES, NUMBER_BOUNDS, NumberBound
@@ -14,7 +14,9 @@ from searchmark.gates.rules import GateVerdict, RuleResult
 from searchmark.measures.catalogue import with_words
 from searchmark.records.provenance import IndexBuild
 from searchmark.records.sentences import plain_count
+from searchmark.reports import cells
 from searchmark.reports.cases import CaseSummary
+from searchmark.reports.cells import UNDEFINED, Row, Table, table
 from searchmark.reports.failed_cases import FailedCase, count_failed, failed_cases
 from searchmark.reports.report import (
     AffectedCase,
@@ -27,26 +29,6 @@ from searchmark.reports.report import (
     why_latencies_not_comparable,
 )
 from searchmark.reports.run_tables import LATENCY_COLUMNS, all_latencies, expected_text, latency_row, list_names, returned_text
-from searchmark.reports.table import (
-    UNDEFINED,
-    Amount,
-    Bytes,
-    Count,
-    Interval,
-    MedianAndTail,
-    Milliseconds,
-    Number,
-    PValue,
-    Quantity,
-    RankedMean,
-    Row,
-    Seconds,
-    Table,
-    Text,
-    VerdictCell,
-    WinsTiesLosses,
-    table,
-)
 from searchmark.scoring.comparison import Pair
 from searchmark.scoring.scores import Summary
 from searchmark.scoring.verdicts import Difference
@@ -96,9 +78,9 @@ def standing_table(report: Report) -> Table:
     rows = []
     for letter, name in zip(letters(len(names)), names, strict=True):
         agent = report.agents[name]
-        means = (RankedMean(Number(agent.measures[measure].mean), tuple(beats[measure][name])) for measure in measures)
+        means = (cells.ranked_mean(agent.measures[measure].mean, beats[measure][name]) for measure in measures)
         doubt = "" if agent.status == "ok" else f" ({agent.status})"
-        rows.append((Text(letter), Text(f"{name}{doubt}"), *means))
+        rows.append((letter, f"{name}{doubt}", *means))
     return table(("", "run", *measures), rows, keys=2)
 
 
@@ -109,7 +91,7 @@ def speed_table(report: Report) -> Table:
     """The runs side by side: how fast, how large; no row if none of them was watched, and no time of different hosts."""
     agents = report.agents if any(agent.latency_ms or agent.hosts for agent in report.agents.values()) else {}
     if why_latencies_not_comparable(report) is not None:
-        return table(("run", *_SIZES), ((Text(name), *_sizes(agent)) for name, agent in agents.items()))
+        return table(("run", *_SIZES), ((name, *_sizes(agent)) for name, agent in agents.items()))
     kinds = _SPEEDS if any("index_only" in agent.latency_ms for agent in agents.values()) else _SPEEDS[:2]
     columns = [f"{kind.replace('_', ' ')} p50 / p95" for kind in kinds]
     return table(("run", *columns, "index time", *_SIZES), (_speed_row(name, agent, kinds) for name, agent in agents.items()))
@@ -117,12 +99,12 @@ def speed_table(report: Report) -> Table:
 
 def _speed_row(name: str, agent: AgentSummary, kinds: Sequence[str]) -> Row:
     latencies = map(agent.latency_ms.get, kinds)
-    times = (MedianAndTail(None, None) if each is None else MedianAndTail(each.p50, each.p95) for each in latencies)
-    return (Text(name), *times, Seconds((agent.index or IndexBuild()).seconds), *_sizes(agent))
+    times = (cells.median_and_tail(None, None) if each is None else cells.median_and_tail(each.p50, each.p95) for each in latencies)
+    return (name, *times, cells.seconds((agent.index or IndexBuild()).seconds), *_sizes(agent))
 
 
 def _sizes(agent: AgentSummary) -> Row:
-    return (Bytes((agent.index or IndexBuild()).bytes), Bytes(agent.run.memory_bytes))
+    return (cells.size((agent.index or IndexBuild()).bytes), cells.size(agent.run.memory_bytes))
 
 
 def other_latencies(report: Report) -> Table:
@@ -130,7 +112,7 @@ def other_latencies(report: Report) -> Table:
     labels = host_labels(report)
     in_columns = tuple(kind.replace("_", " ") for kind in _SPEEDS)
     latencies = ((name, each) for name, agent in report.agents.items() for each in all_latencies(agent, labels.get(name, "")))
-    rows = ((Text(name), *latency_row(*each)) for name, each in latencies if each[0].partition(" (")[0] not in in_columns)
+    rows = ((name, *latency_row(*each)) for name, each in latencies if each[0].partition(" (")[0] not in in_columns)
     return table(("run", *LATENCY_COLUMNS), rows, keys=2, secondary=("p99", "p90"))
 
 
@@ -139,24 +121,24 @@ def other_latencies(report: Report) -> Table:
 
 def _evidence(difference: Difference) -> Row:
     return (
-        Number(difference.difference, signed=True),
-        Interval(difference.low, difference.high, signed=True),
-        PValue(difference.p_holm),
-        WinsTiesLosses(difference.wins, difference.ties, difference.losses) if difference.cases else Text(UNDEFINED),
-        Number(difference.detectable),
+        cells.number(difference.difference, signed=True),
+        cells.interval(difference.low, difference.high, mean=difference.difference, signed=True),
+        cells.p_value(difference.p_holm),
+        cells.wins_ties_losses(difference.wins, difference.ties, difference.losses) if difference.cases else None,
+        cells.number(difference.detectable),
     )
 
 
 def pair_table(pair: Pair) -> Table:
     """One row per measure: candidate minus baseline, its evidence and what follows from it."""
-    rows = ((Text(with_words(each.measure)), *_evidence(each), VerdictCell(each.verdict)) for each in pair.differences)
+    rows = ((with_words(each.measure), *_evidence(each), cells.verdict(each.verdict)) for each in pair.differences)
     return table(("measure", *_EVIDENCE, "verdict"), rows, secondary=_EVIDENCE[:1:-1])
 
 
 def verdict_table(report: Report) -> Table:
     """Every pair on every measure, in one table."""
     rows = (
-        (Text(pair.candidate), Text(pair.baseline), Text(each.measure), *_evidence(each)[:4], VerdictCell(each.verdict))
+        (pair.candidate, pair.baseline, each.measure, *_evidence(each)[:4], cells.verdict(each.verdict))
         for pair in report.pairs
         for each in pair.differences
     )
@@ -166,7 +148,7 @@ def verdict_table(report: Report) -> Table:
 def pair_segment_tables(pair: Pair) -> Iterator[Table]:
     for segment, values in pair.segments.items():
         rows = (
-            (Text(value), Count(each.cases), Text(each.measure), *_evidence(each)[:3], VerdictCell(_segment_verdict(each)))
+            (value, each.cases, each.measure, *_evidence(each)[:3], cells.verdict(_segment_verdict(each)))
             for value, differences in values.items()
             for each in differences
         )
@@ -206,7 +188,7 @@ def moved_cases_table(pair: Pair) -> Table:
     rows = []
     for case in pair.telling:
         moves = (f"{move.target}: {move.before or UNDEFINED} → {move.after or UNDEFINED}" for move in case.moves[:MOVES_SHOWN])
-        rows.append((Text(case.case), Text(case.query or ""), Number(case.before), Number(case.after), Text(", ".join(moves))))
+        rows.append((case.case, case.query or "", cells.number(case.before), cells.number(case.after), ", ".join(moves)))
     return table(("case", "query", "before", "after", "moves"), rows, "most telling cases")
 
 
@@ -219,7 +201,7 @@ def snapshot_table(effect: SnapshotEffect) -> Table:
 def _affected_row(case: AffectedCase) -> Row:
     has_lost_targets = case.gone and case.other < case.reference
     why = f"{case.why}: {', '.join(case.gone[:GONE_SHOWN])}" if has_lost_targets else case.why
-    return (Text(case.case), Text(case.query or ""), Number(case.reference), Number(case.other), Text(why))
+    return (case.case, case.query or "", cells.number(case.reference), cells.number(case.other), why)
 
 
 # What a gate has to say: the one line, the rules, those that are not met first, and the cases that caused it.
@@ -286,7 +268,7 @@ def rule_table(report: Report) -> Table:
 
 def _rule_row(rule: RuleResult) -> Row:
     subject, expected = quantities.rule_subject(rule.subject, rule.where), quantities.expected_text(rule.bound, rule.expected)
-    return Text(subject), Text(expected), Text(actual_text(rule)), Text(rule.verdict)
+    return subject, expected, actual_text(rule), rule.verdict
 
 
 def rule_name(rule: RuleResult) -> str:
@@ -398,27 +380,21 @@ def _state_of_mean(bound: NumberBound, expected: float, mean: Summary | None) ->
     return "close" if (mean.low < expected if bound in ("at_least", "above") else mean.high > expected) else "met"
 
 
-_CELL_OF_UNIT: dict[str, Callable[[float], Quantity]] = {
-    "": Number,
-    "ms": Milliseconds,
-    "s": Seconds,
-    "bytes": Bytes,
-    **dict.fromkeys(("tokens", "attempts", "searches"), Amount),
+_CELL_OF_UNIT: dict[str, Callable[[float | None], cells.Cell]] = {
+    "ms": cells.milliseconds,
+    "s": cells.seconds,
+    "bytes": cells.size,
+    **dict.fromkeys(("tokens", "attempts", "searches"), cells.amount),
 }
 
 
-@dataclass(frozen=True)
-class GatedValue(Quantity):
-    """A number and what was asked of it: with as many digits as tell the two apart."""
-
-    expected: float = 0.0
-    unit: str = ""
-
-    def format(self, number: float) -> str:
-        cell = _CELL_OF_UNIT.get(self.unit, Number)
-        if number != self.expected and cell(number).text == cell(self.expected).text:
-            return f"{digits_beside_bound(number, self.expected)} {self.unit}".rstrip()
-        return cell(number).text
+def gated_value(line: TargetLine) -> cells.Cell:
+    """The number that was asked for: with as many digits as tell it from its bound."""
+    kind = _CELL_OF_UNIT.get(line.unit, cells.number)
+    cell = kind(line.value)
+    if line.value in (None, line.expected) or cell.text != kind(line.expected).text:
+        return cell
+    return replace(cell, text=f"{digits_beside_bound(line.value, line.expected)} {line.unit}".rstrip())
 
 
 def target_table(report: Report) -> Table:
@@ -428,8 +404,8 @@ def target_table(report: Report) -> Table:
 
 
 def _target_row(line: TargetLine) -> Row:
-    value, interval = GatedValue(line.value, line.expected, line.unit), Interval(line.low, line.high)
-    return (Text(line.mark), Text(target_subject(line)), value, interval, Text(bound_text(line)), Text(STATES[line.state]))
+    value, interval = gated_value(line), cells.interval(line.low, line.high)
+    return line.mark, target_subject(line), value, interval, bound_text(line), STATES[line.state]
 
 
 def target_subject(line: TargetLine) -> str:
@@ -454,8 +430,7 @@ def failed_table(report: Report, run: str) -> Table:
 
 def _failed_row(failed: FailedCase) -> Row:
     case = failed.case
-    texts = (failed.id, case.query or "", ", ".join(failed.reasons), expected_text(case.expected), returned_text(case))
-    return tuple(map(Text, texts))
+    return failed.id, case.query or "", ", ".join(failed.reasons), expected_text(case.expected), returned_text(case)
 
 
 def more_failed(report: Report, run: str, shown_count: int) -> str | None:

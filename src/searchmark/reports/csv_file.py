@@ -10,11 +10,11 @@ from statistics import median
 
 from searchmark.records.answers import AnswerDetails
 from searchmark.records.columns import original_bytes
+from searchmark.reports import cells
 from searchmark.reports.cases import CaseColumns, CaseFacts, CaseRow, CaseSummary, case_rows, in_batches
 from searchmark.reports.quoting import csv_text, json_cell, visible, without_commands
 from searchmark.reports.report import AgentSummary, Report, Summaries
 from searchmark.reports.run_tables import norm_name, reduced_latencies, score_spreads, stated_numbers
-from searchmark.reports.table import Milliseconds
 from searchmark.scoring.costs import Latency, UsageSummary
 
 # To continue in a spreadsheet or a data frame: a row per run and case, or a row per mean. Values are in full; an undefined one
@@ -111,8 +111,8 @@ def _summary_rows(agent: AgentSummary) -> Iterator[SummaryCells]:
     yield from _time_rows("", "", agent.latency_ms, agent.usage)
     for each in agent.hosts:
         yield from _time_rows("host", each.name, each.latency_ms, each.usage)
-    for name, cells in _vector_cells(agent):
-        yield {**_subject("", "", name), **cells}
+    for name, numbers in _vector_cells(agent):
+        yield {**_subject("", "", name), **numbers}
 
 
 def _subject(segment: str, value: str, measure: str, unit: str = "") -> SummaryCells:
@@ -133,7 +133,12 @@ def _time_rows(segment: str, value: str, latencies: Mapping[str, Latency], usage
     for name, numbers, cell, _ in stated_numbers(usage):
         spread = {"mean": numbers.mean, "median": numbers.p50, "p95": numbers.p95}
         counts = {"cases": numbers.searches, "undefined": numbers.of - numbers.searches, "searches": numbers.of}
-        yield {**_subject(segment, value, name, "ms" if cell is Milliseconds else ""), **spread, **counts, "total": numbers.total}
+        yield {
+            **_subject(segment, value, name, "ms" if cell is cells.milliseconds else ""),
+            **spread,
+            **counts,
+            "total": numbers.total,
+        }
 
 
 def _vector_cells(agent: AgentSummary) -> Iterator[tuple[str, SummaryCells]]:

@@ -15,12 +15,13 @@ from searchmark.audit.conditions import earlier_runs_differ
 from searchmark.config.gates import DRIFT_LIMIT
 from searchmark.io.data import plain_json
 from searchmark.records.sentences import count_of
+from searchmark.reports import cells
 from searchmark.reports.archive import Archive, EntrySelection, HistoryRow, Warn, entry_summaries, new_entry
 from searchmark.reports.build import past_runs
+from searchmark.reports.cells import Row, Table, table
 from searchmark.reports.quoting import csv_text, visible
 from searchmark.reports.render import without_known_secrets
 from searchmark.reports.report import Report
-from searchmark.reports.table import Interval, Number, Row, Table, Text, table
 from searchmark.scoring.drift import drifts_of, why_no_latency_compared, why_not_compared
 from searchmark.scoring.scores import Summary
 from searchmark.scoring.trends import PastRun, Trend, TrendPoint, is_same_run, trends_of
@@ -125,13 +126,12 @@ def history_table(rows: Sequence[HistoryRow]) -> Table:
 
 def _history_row(row: HistoryRow) -> Row:
     leading = "  ".join(_measure(name, summary) for name, summary in list(row.measures.items())[:LEADING])
-    words = (row.entry, f"{row.time:{_TIME}}", row.suite, row.run, row.ended, leading)
-    return tuple(map(Text, words))
+    return row.entry, f"{row.time:{_TIME}}", row.suite, row.run, row.ended, leading
 
 
 def _measure(name: str, summary: Summary) -> str:
-    interval = "" if summary.low is None else f" ({Interval(summary.low, summary.high).text})"
-    return f"{name} {Number(summary.mean).text}{interval}"
+    interval = "" if summary.low is None else f" ({cells.interval(summary.low, summary.high).text})"
+    return f"{name} {cells.number(summary.mean).text}{interval}"
 
 
 def align_table(table: Table) -> str:
@@ -214,8 +214,8 @@ def _trend_row(trend: Trend) -> Row:
     first, last = trend.points[0], trend.points[-1]
     suite, agent, where, measure = _trend_words(trend)
     whole = (suite, agent, where or "all", measure, str(trend.cases), str(len(trend.points)), str(trend.left_out or ""))
-    band = "" if trend.low is None else Interval(trend.low, trend.high).text
-    return tuple(map(Text, (*whole, Number(first.mean).text, Number(last.mean).text, band, trend.worse_since or "")))
+    band = "" if trend.low is None else cells.interval(trend.low, trend.high).text
+    return *whole, cells.number(first.mean).text, cells.number(last.mean).text, band, trend.worse_since or ""
 
 
 def _agent(trend: Trend) -> str:

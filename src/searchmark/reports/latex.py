@@ -6,11 +6,11 @@ import re
 from collections.abc import Iterable
 
 from searchmark.records.sentences import plain_count
+from searchmark.reports.cells import Cell, Table, table
 from searchmark.reports.comparison_tables import standing_table
 from searchmark.reports.quoting import LONGEST_SENTENCE, visible
 from searchmark.reports.report import Report
 from searchmark.reports.run_tables import MEANS, measure_table, token_lines
-from searchmark.reports.table import Cell, RankedMean, Table, Text
 
 UNDEFINED = "--"
 
@@ -50,11 +50,11 @@ def to_latex(report: Report) -> str:
 
 def _single(report: Report) -> Table:
     """The means of the run, or of each of the runs if they were not compared."""
-    parts = [measure_table(agent).select(*MEANS) for agent in report.agents.values()]
+    parts = [measure_table(agent.measures).select(*MEANS) for agent in report.agents.values()]
     if len(parts) == 1:
         return parts[0]
-    rows = [(Text(name), *row) for name, table in zip(report.agents, parts, strict=True) for row in table.rows]
-    return Table(("run", *MEANS), tuple(rows))
+    rows = [(name, *row) for name, part in zip(report.agents, parts, strict=True) for row in part.rows]
+    return table(("run", *MEANS), rows)
 
 
 def _caption(report: Report) -> str:
@@ -78,8 +78,7 @@ def _label(name: str) -> str:
 
 
 def _alignment(table: Table) -> str:
-    columns = zip(*table.rows, strict=True) if table.rows else ((Text(""),) for _ in table.columns)
-    return "".join("l" if column[0].breaks else "r" for column in columns)
+    return "".join("l" if column[0].breaks else "r" for column in zip(*table.rows, strict=True)) or "l" * len(table.columns)
 
 
 def _row(cells: Iterable[str]) -> str:
@@ -87,12 +86,8 @@ def _row(cells: Iterable[str]) -> str:
 
 
 def _cell(cell: Cell) -> str:
-    if isinstance(cell, RankedMean):
-        return _ranked(cell)
-    return UNDEFINED if cell.value is None else latex_text(cell.text)
-
-
-def _ranked(cell: RankedMean) -> str:
     if cell.value is None:
         return UNDEFINED
-    return f"${cell.mean.text}^{{{','.join(cell.beats)}}}$" if cell.beats else f"${cell.mean.text}$"
+    if cell.raised:
+        return f"${cell.text.partition(' ')[0]}^{{{','.join(cell.raised)}}}$"
+    return latex_text(cell.text)

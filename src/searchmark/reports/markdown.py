@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Iterator
 from searchmark.errors import shortened
 from searchmark.records.finding import Finding
 from searchmark.reports import comparison_tables, run_tables
+from searchmark.reports.cells import Cell, Table
 from searchmark.reports.comparison_tables import failed_table, more_failed, recommendation_sentences, target_table
 from searchmark.reports.failed_cases import kind_lines, kind_sentence
 from searchmark.reports.quoting import LONGEST_SENTENCE, html_in_markdown, markdown_line, markdown_text, without_commands, xml_text
@@ -20,7 +21,6 @@ from searchmark.reports.run_tables import (
     vector_lines,
     with_first_of_code,
 )
-from searchmark.reports.table import Cell, RankedMean, Table
 from searchmark.scoring.comparison import Pair
 from searchmark.scoring.trust import FailureKind
 
@@ -69,7 +69,7 @@ def _means(report: Report, name: str) -> Iterator[str]:
     agent = report.agents[name]
     yield f"{markdown_line(name, LONGEST_CELL)}, {run_tables.case_counts(agent, report.suite.cases)}."
     yield ""
-    yield from table_lines(run_tables.measure_table(agent))
+    yield from table_lines(run_tables.measure_table(agent.measures))
     yield from table_lines(run_tables.latency_table(agent))
     for each in () if report.pairs else beside_times(agent):
         yield from table_lines(each)
@@ -211,6 +211,6 @@ def _row(texts: Iterator[str]) -> str:
 
 
 def _cell(cell: Cell) -> str:
-    if isinstance(cell, RankedMean) and cell.beats:
-        return f"{cell.mean.text}<sup>{' '.join(cell.beats)}</sup>"
+    if cell.raised:
+        return f"{cell.text.partition(' ')[0]}<sup>{' '.join(cell.raised)}</sup>"
     return markdown_text(cell.text, LONGEST_CELL)

@@ -11,24 +11,18 @@ from searchmark.measures.catalogue import with_words
 from searchmark.records.finding import SEVERITIES, Finding
 from searchmark.records.provenance import VectorStatistics
 from searchmark.records.sentences import list_first, plain_count, three_digits
+from searchmark.reports import cells
 from searchmark.reports.cases import CaseSummary, ExpectedTarget
-from searchmark.reports.report import AgentSummary, Report, host_labels, is_exact, is_scored_by_vectors, leading_measure, leading_of
-from searchmark.reports.table import (
-    UNDEFINED,
-    Amount,
-    Bytes,
-    Count,
-    Interval,
-    Milliseconds,
-    Number,
-    OutOf,
-    Quantity,
-    Row,
-    Seconds,
-    SegmentMean,
-    Table,
-    Text,
-    table,
+from searchmark.reports.cells import UNDEFINED, Cell, Row, Table, table
+from searchmark.reports.report import (
+    AgentSummary,
+    Report,
+    Summaries,
+    host_labels,
+    is_exact,
+    is_scored_by_vectors,
+    leading_measure,
+    leading_of,
 )
 from searchmark.scoring.comparison import PerturbationDrop
 from searchmark.scoring.costs import Latency, ReportedCount, UsageSummary
@@ -62,7 +56,7 @@ def _run_table(
     if isinstance(runs, AgentSummary):
         return table(columns, rows_of(runs, ""), secondary=secondary)
     labels = host_labels(runs)
-    rows = ((Text(name), *row) for name, agent in runs.agents.items() for row in rows_of(agent, labels.get(name, "")))
+    rows = ((name, *row) for name, agent in runs.agents.items() for row in rows_of(agent, labels.get(name, "")))
     return table(("run", *columns), rows, keys=2, secondary=secondary)
 
 
@@ -137,20 +131,20 @@ class StatedNumbers(NamedTuple):
 
     subject: str
     numbers: ReportedCount
-    cell: Callable[[float], Quantity]  # how the number of one search is written
-    sum_cell: Callable[[float], Quantity]  # and that of all of them
+    cell: Callable[[float | None], Cell]  # how the number of one search is written
+    sum_cell: Callable[[float | None], Cell]  # and that of all of them
 
 
 def stated_numbers(usage: UsageSummary) -> Iterator[StatedNumbers]:
     """Everything that is stated, tokens first."""
     for counter, tokens in usage.tokens.items():
-        yield StatedNumbers(f"tokens per answer, counted by {counter}", tokens, Amount, Count)
+        yield StatedNumbers(f"tokens per answer, counted by {counter}", tokens, cells.amount, cells.count)
     if usage.retries is not None:
-        yield StatedNumbers("further attempts", usage.retries, Amount, Count)
+        yield StatedNumbers("further attempts", usage.retries, cells.amount, cells.count)
     if usage.waited_ms is not None:
-        yield StatedNumbers("waiting, part of the latency", usage.waited_ms, Milliseconds, Milliseconds)
+        yield StatedNumbers("waiting, part of the latency", usage.waited_ms, cells.milliseconds, cells.milliseconds)
     if usage.start_ms is not None:
-        yield StatedNumbers("process start, part of the latency", usage.start_ms, Milliseconds, Milliseconds)
+        yield StatedNumbers("process start, part of the latency", usage.start_ms, cells.milliseconds, cells.milliseconds)
 
 
 def usage_table(runs: AgentSummary | Report) -> Table:
@@ -164,9 +158,9 @@ def _usage_rows(agent: AgentSummary, where: str) -> Iterator[Row]:
     of_hosts = ((each.usage, f" on {each.name}") for each in agent.hosts)
     for usage, on_host in ((agent.usage, where), *of_hosts):
         for subject, numbers, cell, sum_cell in stated_numbers(usage):
-            name = Text(f"{subject}{on_host if cell is Milliseconds else ''}")
+            name = f"{subject}{on_host if cell is cells.milliseconds else ''}"
             spread = (cell(numbers.mean), cell(numbers.p50), cell(numbers.p95), sum_cell(numbers.total))
-            yield name, *spread, Count(numbers.positive), OutOf(numbers.searches, numbers.of)
+            yield name, *spread, numbers.positive, cells.out_of(numbers.searches, numbers.of)
 
 
 def reduced_latencies(usage: UsageSummary) -> Iterator[tuple[str, Latency]]:
@@ -193,15 +187,20 @@ def case_counts(agent: AgentSummary, cases: int) -> str:
 MEANS = ("measure", "mean", "95 % interval", "cases")  # the columns for whoever has little room
 
 
-def measure_table(agent: AgentSummary) -> Table:
+def measure_table(summaries: Summaries) -> Table:
     columns = ("measure", "mean", "95 % interval", "median", "std", "cases", "mean if answered")
-    rows = (_measure_row(name, summary) for name, summary in agent.measures.items())
+    rows = (_measure_row(*each) for each in summaries.items())
     return table(columns, rows, secondary=("std", "median", "mean if answered"))
 
 
 def _measure_row(name: str, summary: Summary) -> Row:
-    spread = (Number(summary.mean), Interval(summary.low, summary.high), Number(summary.median), Number(summary.std))
-    return (Text(with_words(name)), *spread, Count(summary.cases), Number(summary.answered_mean))
+    spread = (
+        cells.number(summary.mean),
+        cells.interval(summary.low, summary.high, mean=summary.mean),
+        cells.number(summary.median),
+        cells.number(summary.std),
+    )
+    return (with_words(name), *spread, summary.cases, cells.number(summary.answered_mean))
 
 
 def segment_tables(agent: AgentSummary) -> Iterator[Table]:
@@ -210,13 +209,13 @@ def segment_tables(agent: AgentSummary) -> Iterator[Table]:
         rows = []
         for value, summaries in values.items():
             cases = max((summary.cases for summary in summaries.values()), default=0)
-            rows.append((Text(value), Count(cases), *(_segment_mean(summary, cases) for summary in summaries.values())))
+            rows.append((value, cases, *(_segment_mean(summary, cases) for summary in summaries.values())))
         yield table((segment, "cases", *agent.measures), rows, f"by {segment}")
 
 
-def _segment_mean(summary: Summary, cases: int) -> SegmentMean:
-    interval = Interval(summary.low, summary.high, digits=2)
-    return SegmentMean(summary.mean, interval, None if summary.cases == cases else summary.cases)
+def _segment_mean(summary: Summary, cases: int) -> Cell:
+    interval = cells.interval(summary.low, summary.high, digits=2)
+    return cells.segment_mean(summary.mean, interval, None if summary.cases == cases else summary.cases)
 
 
 def latency_table(agent: AgentSummary) -> Table:
@@ -242,8 +241,8 @@ def latency_name(kind: str, latency: Latency) -> str:
 
 
 def latency_row(kind: str, latency: Latency) -> Row:
-    times = map(Milliseconds, (latency.p50, latency.p90, latency.p95, latency.p99))
-    return (Text(kind), *times, Count(latency.samples), Count(latency.failures))
+    times = map(cells.milliseconds, (latency.p50, latency.p90, latency.p95, latency.p99))
+    return (kind, *times, latency.samples, latency.failures)
 
 
 def preparation(agent: AgentSummary) -> str | None:
@@ -253,13 +252,13 @@ def preparation(agent: AgentSummary) -> str | None:
         return None
     unknown = _unknown_parts(agent)
     parts = [f"{' and '.join(unknown)}: not known (the agent searches its own corpus)"] if unknown else []
-    parts += [] if index.seconds is None else [f"index: {Seconds(index.seconds).text}"]
+    parts += [] if index.seconds is None else [f"index: {cells.seconds(index.seconds).text}"]
     parts += _on_hosts("index:", {each.name: each.index_seconds for each in agent.hosts})
     if index.updates:
         parts.append(f"{plain_count(index.full_builds, 'full build')}, {plain_count(index.updates, 'incremental update')}")
-    parts += [] if index.bytes is None else [f"{Bytes(index.bytes).text} large"]
-    parts += [] if memory is None else [f"peak memory {Bytes(memory).text}"]
-    parts += [] if agent.start_seconds is None else [f"worker start {Seconds(agent.start_seconds).text}"]
+    parts += [] if index.bytes is None else [f"{cells.size(index.bytes).text} large"]
+    parts += [] if memory is None else [f"peak memory {cells.size(memory).text}"]
+    parts += [] if agent.start_seconds is None else [f"worker start {cells.seconds(agent.start_seconds).text}"]
     parts += _on_hosts("worker start", {each.name: each.start_seconds for each in agent.hosts})
     parts += [f"cost {agent.cost['total']:g}"] if agent.cost else []
     return ", ".join(parts) or None
@@ -267,7 +266,7 @@ def preparation(agent: AgentSummary) -> str | None:
 
 def _on_hosts(subject: str, seconds: Mapping[str, float | None]) -> list[str]:
     """A time that differs between hosts."""
-    times = [f"{Seconds(each).text} on {host}" for host, each in seconds.items() if each is not None]
+    times = [f"{cells.seconds(each).text} on {host}" for host, each in seconds.items() if each is not None]
     return [f"{subject} {' and '.join(times)}"] if times else []
 
 
@@ -281,7 +280,7 @@ def _unknown_parts(agent: AgentSummary) -> list[str]:
 def version_table(agents: Mapping[str, AgentSummary]) -> Table:
     """What each run was measured on and with: data, model, index, chunking and queries; what no run knows has no row."""
     versions = {each.name: [getattr(agent.versions, each.name) for agent in agents.values()] for each in fields(Versions)}
-    rows = ((Text(name), *(Text(value or UNDEFINED) for value in values)) for name, values in versions.items() if any(values))
+    rows = ((name, *(value or UNDEFINED for value in values)) for name, values in versions.items() if any(values))
     return table(("version", *agents), rows)
 
 
@@ -305,8 +304,8 @@ def _example_table(agent: AgentSummary, cases: Iterable[str], title: str) -> Tab
 
 
 def _example_row(case_id: str, case: CaseSummary, measure: str) -> Row:
-    value = Number(case.measures.get(measure))
-    return (Text(case_id), Text(case.query or ""), value, Text(expected_text(case.expected)), Text(returned_text(case)))
+    value = cells.number(case.measures.get(measure))
+    return (case_id, case.query or "", value, expected_text(case.expected), returned_text(case))
 
 
 def expected_text(expected: Sequence[ExpectedTarget]) -> str:
@@ -403,7 +402,7 @@ def perturbation_table(report: Report) -> Table:
     drops = [each for each in report.perturbations if each.measure == leading]
     places = {name: place for place, name in enumerate(report.agents)}
     drops.sort(key=lambda each: (places.get(each.run, len(places)), each.drop is None, -(each.drop or 0.0), each.kind))
-    rows = ((*((Text(each.run),) if several else ()), *_drop_cells(each)) for each in drops)
+    rows = ((*((each.run,) if several else ()), *_drop_cells(each)) for each in drops)
     columns = ("kind", "cases", "origins", "originals", "variants", "drop", "95 % interval", "left out")
     title = f"drop by perturbation, {with_words(leading)}" if leading else None
     runs = ("run",) if several else ()
@@ -411,9 +410,9 @@ def perturbation_table(report: Report) -> Table:
 
 
 def _drop_cells(drop: PerturbationDrop) -> Row:
-    means = (Number(drop.original_mean), Number(drop.variant_mean), Number(drop.drop))
-    counts = (Count(drop.cases), Count(drop.origins))
-    return (Text(drop.kind), *counts, *means, Interval(drop.low, drop.high), Count(drop.left_out))
+    means = (cells.number(drop.original_mean), cells.number(drop.variant_mean), cells.number(drop.drop))
+    counts = (drop.cases, drop.origins)
+    return (drop.kind, *counts, *means, cells.interval(drop.low, drop.high), drop.left_out)
 
 
 # What vectors are like, how they score, and what an index finds of the true neighbours.
@@ -430,15 +429,15 @@ def ann_table(runs: AgentSummary | Report) -> Table:
 def _ann_rows(agent: AgentSummary, _where: str) -> Iterator[Row]:
     exact = " (exact index)" if is_exact(agent) else ""
     for ann in agent.ann.values():
-        numbers = (Number(ann.recall), Number(ann.overlap), Number(ann.lowest), Count(ann.incomplete))
-        yield Text(f"ANN recall@{ann.k}{exact}"), *numbers, OutOf(ann.searches, ann.of)
+        numbers = (cells.number(ann.recall), cells.number(ann.overlap), cells.number(ann.lowest), ann.incomplete)
+        yield f"ANN recall@{ann.k}{exact}", *numbers, cells.out_of(ann.searches, ann.of)
 
 
 def ann_lines(agent: AgentSummary) -> Iterator[str]:
     """The same in lines; of an exact index there is nothing to say."""
     for ann in () if is_exact(agent) else agent.ann.values():
-        overlap = "" if ann.overlap is None else f", overlap {Number(ann.overlap).text}"
-        yield f"ANN recall@{ann.k}: {Number(ann.recall).text}{overlap} ({ann.searches} of {ann.of} searches)"
+        overlap = "" if ann.overlap is None else f", overlap {cells.number(ann.overlap).text}"
+        yield f"ANN recall@{ann.k}: {cells.number(ann.recall).text}{overlap} ({ann.searches} of {ann.of} searches)"
 
 
 def stability_table(runs: AgentSummary | Report) -> Table:
@@ -448,10 +447,10 @@ def stability_table(runs: AgentSummary | Report) -> Table:
 
 def _stability_rows(agent: AgentSummary, _where: str) -> Iterator[Row]:
     for name, spread in score_spreads(agent):
-        yield Text(name), Number(spread.mean), Number(spread.std), Text(_count_text(spread.answers, "answer"))
+        yield (name, cells.number(spread.mean), cells.number(spread.std), _count_text(spread.answers, "answer"))
     for each in agent.vectors:
         if each.norm_mean is not None:
-            yield Text(norm_name(each)), Number(each.norm_mean), Number(each.norm_std), Text(_count_text(each.finite, "vector"))
+            yield (norm_name(each), cells.number(each.norm_mean), cells.number(each.norm_std), _count_text(each.finite, "vector"))
 
 
 def score_spreads(agent: AgentSummary) -> Iterator[tuple[str, ScoreSpread]]:

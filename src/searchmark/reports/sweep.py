@@ -18,23 +18,10 @@ from searchmark.io.plugins import load_code
 from searchmark.io.secrets import environment_secrets, scrub
 from searchmark.io.store import atomic_write, write_text
 from searchmark.records.sentences import count_of, three_digits
+from searchmark.reports import cells
+from searchmark.reports.cells import UNDEFINED, Cell, Row, Table, table
 from searchmark.reports.chart_data import Frontier, FrontierPoint
 from searchmark.reports.quoting import LONGEST_SENTENCE, csv_text, markdown_line, markdown_text, without_commands
-from searchmark.reports.table import (
-    UNDEFINED,
-    Bytes,
-    Cell,
-    Count,
-    Interval,
-    Milliseconds,
-    Number,
-    PValue,
-    Row,
-    Table,
-    Text,
-    VerdictCell,
-    table,
-)
 from searchmark.scoring.costs import Latency
 from searchmark.scoring.planned_tests import NonInferiority
 from searchmark.scoring.verdicts import Verdict as OverallVerdict
@@ -217,14 +204,14 @@ def headline_facts(sweep: Sweep) -> list[tuple[str, str]]:
     against = cheapest.against_baseline
     if against is None:
         return []
-    time = f"p95 {Milliseconds(sweep.p95(cheapest)).text} instead of {Milliseconds(sweep.p95(base)).text}, {sweep.decided_by}"
-    interval = Interval(against.low, against.high, signed=True).text
-    p, settings = PValue(against.non_inferior.p_holm).text, count_of(against.non_inferior.family, "setting")
+    ours, its = (cells.milliseconds(sweep.p95(row)).text for row in (cheapest, base))
+    interval = cells.interval(against.low, against.high, signed=True).text
+    p, settings = cells.p_value(against.non_inferior.p_holm).text, count_of(against.non_inferior.family, "setting")
     return [
         ("Instead of", base.name),
-        ("Time", time),
-        ("Size", f"{Bytes(cheapest.index_bytes).text} instead of {Bytes(base.index_bytes).text}"),
-        ("Quality", f"{sweep.measure} {Number(against.difference, signed=True).text}, interval {interval}"),
+        ("Time", f"p95 {ours} instead of {its}, {sweep.decided_by}"),
+        ("Size", f"{cells.size(cheapest.index_bytes).text} instead of {cells.size(base.index_bytes).text}"),
+        ("Quality", f"{sweep.measure} {cells.number(against.difference, signed=True).text}, interval {interval}"),
         ("Shown", f"a loss below {sweep.margin:g}, p {p} after Holm's correction for {settings}"),
         ("Caveat", "Only the quality is a claim. Which setting is cheapest is what this sweep measured."),
     ]
@@ -247,41 +234,38 @@ def quality_table(sweep: Sweep) -> Table:
 def _quality_row(sweep: Sweep, number: int, row: SweepRow) -> Row:
     roles = _roles(sweep, row)
     return (
-        Count(number),
-        Text(f"{row.name} ({roles})" if roles else row.name),
-        Number(row.ann_recall),
-        Milliseconds(sweep.p95(row)),
-        Number(row.measures.get(sweep.measure, NOT_MEASURED).mean),
+        number,
+        f"{row.name} ({roles})" if roles else row.name,
+        cells.number(row.ann_recall),
+        cells.milliseconds(sweep.p95(row)),
+        cells.number(row.measures.get(sweep.measure, NOT_MEASURED).mean),
         *_against_cells(row.against_baseline),
     )
 
 
-def measures_table(sweep: Sweep) -> Table | None:
-    """The measures beside the one that decides, each with its interval; None where there are none."""
+def measures_table(sweep: Sweep) -> Table:
+    """The measures beside the one that decides, each with its interval; no column where there are none."""
     names = [name for name in _measures(sweep) if name != sweep.measure]
-    if not names:
-        return None
     columns = ["#", *(column for name in names for column in (short_measure(name), "interval"))]
-    rows = [(Count(number), *_means(row, names)) for number, row in enumerate(sweep.rows, 1)]
-    return table(columns, rows)
+    return table(columns, ((number, *_means(row, names)) for number, row in enumerate(sweep.rows, 1) if names))
 
 
 def _means(row: SweepRow, names: Iterable[str]) -> Iterator[Cell]:
     for name in names:
         mean = row.measures.get(name, NOT_MEASURED)
-        yield Number(mean.mean)
-        yield Interval(mean.low, mean.high)
+        yield cells.number(mean.mean)
+        yield cells.interval(mean.low, mean.high)
 
 
 def _against_cells(difference: BaselineDifference | None) -> Row:
     if difference is None:
-        return Number(None), Interval(None, None), VerdictCell(UNDEFINED), PValue(None), VerdictCell(UNDEFINED)
+        return (None,) * 5
     return (
-        Number(difference.difference, signed=True),
-        Interval(difference.low, difference.high, signed=True),
-        VerdictCell("shown" if difference.non_inferior.shown else "not shown"),
-        PValue(difference.non_inferior.p_holm),
-        VerdictCell(difference.verdict),
+        cells.number(difference.difference, signed=True),
+        cells.interval(difference.low, difference.high, signed=True),
+        cells.verdict("shown" if difference.non_inferior.shown else "not shown"),
+        cells.p_value(difference.non_inferior.p_holm),
+        cells.verdict(difference.verdict),
     )
 
 
@@ -290,21 +274,11 @@ def _roles(sweep: Sweep, row: SweepRow) -> str:
     return ", ".join(role for role, has in roles.items() if has)
 
 
-@dataclass(frozen=True)
-class Percentiles(Cell):
-    """Three percentiles of one latency in milliseconds; sorted by the second."""
-
-    latency: Latency | None
-
-    @property
-    def value(self) -> float | None:
-        return None if self.latency is None else self.latency.p95
-
-    @property
-    def text(self) -> str:
-        if self.latency is None:
-            return UNDEFINED
-        return " / ".join(map(three_digits, (self.latency.p50, self.latency.p95, self.latency.p99)))
+def _percentiles(latency: Latency | None) -> Cell:
+    """Three percentiles in milliseconds; sorted by the second."""
+    if latency is None:
+        return Cell(None, UNDEFINED)
+    return Cell(latency.p95, " / ".join(map(three_digits, (latency.p50, latency.p95, latency.p99))))
 
 
 def cost_table(sweep: Sweep) -> Table:
@@ -317,30 +291,30 @@ def cost_table(sweep: Sweep) -> Table:
     rows = [_cost_row(number, row) for number, row in enumerate(sweep.rows, 1)]
     if sweep.not_compared is None:
         return table(columns, rows, secondary=("overlap", "failed"))
-    on_hosts = ((*cells, Text(", ".join(row.hosts) or UNDEFINED)) for cells, row in zip(rows, sweep.rows, strict=True))
+    on_hosts = ((*values, ", ".join(row.hosts) or None) for values, row in zip(rows, sweep.rows, strict=True))
     return table((*columns, "host"), on_hosts, secondary=("overlap", "failed"))
 
 
 def _cost_row(number: int, row: SweepRow) -> Row:
     return (
-        Count(number),
-        *map(Percentiles, (row.index_ms, row.cold_ms, row.warm_ms)),
-        Bytes(row.index_bytes),
-        Count(row.vectors),
-        Number(row.ann_overlap),
-        Count(None if row.failure is not None else row.failures),
+        number,
+        *map(_percentiles, (row.index_ms, row.cold_ms, row.warm_ms)),
+        cells.size(row.index_bytes),
+        row.vectors,
+        cells.number(row.ann_overlap),
+        None if row.failure is not None else row.failures,
     )
 
 
 def sweep_tables(sweep: Sweep) -> list[tuple[Table, str]]:
     """All of them with their titles."""
     p95 = f"p95 is {sweep.decided_by}" if sweep.not_compared is None else "no p95, since hosts differ"
-    others = measures_table(sweep)
-    return [
+    tables = [
         (quality_table(sweep), f"Recall of neighbours and {sweep.measure}; {p95}"),
-        *([] if others is None else [(others, "Other measures")]),
+        (measures_table(sweep), "Other measures"),
         (cost_table(sweep), "Cost: p50 / p95 / p99 in ms, in the index alone and end to end"),
     ]
+    return [each for each in tables if each[0].rows]
 
 
 def sweep_pictures(sweep: Sweep) -> list[tuple[Frontier, str]]:

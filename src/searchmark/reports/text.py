@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 import json
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, replace
 from itertools import islice
 from typing import TYPE_CHECKING
@@ -18,13 +18,14 @@ from rich.measure import Measurement
 
 from searchmark.measures.catalogue import with_words
 from searchmark.records.sentences import plain_count
-from searchmark.reports import comparison_tables, run_tables
+from searchmark.reports import cells, comparison_tables, run_tables
+from searchmark.reports.cells import Cell, Row, Table, table
 from searchmark.reports.comparison_tables import (
     STATES,
-    GatedValue,
     TargetLine,
     bound_text,
     gate_sentence,
+    gated_value,
     recommendation_sentences,
     target_lines,
     target_subject,
@@ -47,7 +48,6 @@ from searchmark.reports.run_tables import (
     token_lines,
     vector_lines,
 )
-from searchmark.reports.table import Number, Row, Table, Text, table
 from searchmark.scoring.comparison import Pair
 
 if TYPE_CHECKING:
@@ -127,7 +127,7 @@ def _as_list(table: Table) -> Iterator[RenderableType]:
         yield _paragraph(table.columns[table.keys :], row[table.keys :])
 
 
-def _paragraph(columns: tuple[str, ...], cells: Row) -> rich.table.Table:
+def _paragraph(columns: tuple[str, ...], cells: Sequence[Cell]) -> rich.table.Table:
     grid = rich.table.Table.grid(padding=(0, 2), pad_edge=False)
     grid.add_column(no_wrap=True)
     grid.add_column(overflow="fold")
@@ -256,7 +256,7 @@ def _mean_table_lines(report: Report) -> Iterator[str]:
     first = next(iter(agents.values()))
     measures = list(islice(first.measures, MEASURES))
     if len(agents) == 1:
-        yield from _table_lines(run_tables.measure_table(first).select(*run_tables.MEANS, rows=MEASURES))
+        yield from _table_lines(run_tables.measure_table(first.measures).select(*run_tables.MEANS, rows=MEASURES))
     else:
         yield from _table_lines(table(("measure", *map(_short, agents)), (_row_of(name, agents.values()) for name in measures)))
     yield from _left_out(len(first.measures) - MEASURES, "more measure")
@@ -273,7 +273,7 @@ def _short(name: str) -> str:
 def _row_of(name: str, agents: Iterable[AgentSummary]) -> Row:
     """One measure of every run; a run that does not have it has no number."""
     means = (agent.measures[name].mean if name in agent.measures else None for agent in agents)
-    return (Text(with_words(name)), *map(Number, means))
+    return (with_words(name), *map(cells.number, means))
 
 
 def _segments(report: Report) -> Iterator[str]:
@@ -289,18 +289,18 @@ def _segments(report: Report) -> Iterator[str]:
         rows = (_category_row(first, value, measures) for value in first_values)
         yield from _table_lines(table((BY, *measures), rows, f"by {BY}"))
     else:
-        rows = ((Text(value), *(_category_mean(agent, value, measures[0]) for agent in agents.values())) for value in first_values)
+        rows = ((value, *(_category_mean(agent, value, measures[0]) for agent in agents.values())) for value in first_values)
         yield from _table_lines(table((BY, *map(_short, agents)), rows, f"{measures[0]} by {BY}"))
     yield from _left_out(len(values) - len(first_values), "more category", "more categories")
 
 
 def _category_row(agent: AgentSummary, value: str, measures: Iterable[str]) -> Row:
-    return (Text(value), *(_category_mean(agent, value, measure) for measure in measures))
+    return (value, *(_category_mean(agent, value, measure) for measure in measures))
 
 
-def _category_mean(agent: AgentSummary, value: str, measure: str) -> Number:
+def _category_mean(agent: AgentSummary, value: str, measure: str) -> Cell:
     summary = agent.segments.get(BY, {}).get(value, {}).get(measure)
-    return Number(None if summary is None else summary.mean)
+    return cells.number(None if summary is None else summary.mean)
 
 
 def _targets(report: Report) -> Iterator[str]:
@@ -311,7 +311,7 @@ def _targets(report: Report) -> Iterator[str]:
 
 
 def _target_line(line: TargetLine) -> str:
-    value = GatedValue(line.value, line.expected, line.unit).text
+    value = gated_value(line).text
     return f"  {line.mark} {target_subject(line)} is {value}, asked for {bound_text(line)}: {STATES[line.state]}"
 
 
@@ -338,7 +338,7 @@ def _first(sentences: list[str], noun: str, plural: str | None = None) -> Iterat
 def _pair_verdicts(report: Report) -> Iterator[str]:
     for pair in report.pairs:
         difference = pair.main
-        change = Number(difference.difference, signed=True).text
+        change = cells.number(difference.difference, signed=True).text
         yield f"{pair.candidate} against {pair.baseline}: {with_words(pair.primary)} {change}, {difference.verdict}"
 
 
@@ -454,7 +454,7 @@ def _agent_parts(name: str, agent: AgentSummary, report: Report) -> Iterator[Par
     yield styled_line(f"{name} on {report.suite.name}", "bold")
     yield styled_line(run_tables.case_counts(agent, report.suite.cases))
     segments, others = run_tables.segment_tables(agent), beside_times(agent)
-    yield from _tables(run_tables.measure_table(agent), *segments, run_tables.latency_table(agent), *others)
+    yield from _tables(run_tables.measure_table(agent.measures), *segments, run_tables.latency_table(agent), *others)
     yield from map(styled_line, vector_lines(agent))
     preparation = run_tables.preparation(agent)
     if preparation:

@@ -14,13 +14,14 @@ from searchmark.audit.check import Audit, by_theme
 from searchmark.measures.catalogue import in_words, with_words
 from searchmark.records.finding import Finding
 from searchmark.records.sentences import plain_count
-from searchmark.reports import comparison_tables, run_tables
+from searchmark.reports import cells, comparison_tables, run_tables
 from searchmark.reports.audit import audit_cells, not_checked, shown_tables
+from searchmark.reports.cells import Table
 from searchmark.reports.comparison_tables import (
     STATES,
-    GatedValue,
     TargetLine,
     bound_text,
+    gated_value,
     rule_table,
     target_lines,
     target_subject,
@@ -61,7 +62,6 @@ from searchmark.reports.run_tables import (
     usage_table,
     vector_lines,
 )
-from searchmark.reports.table import Interval, Number, SegmentMean, Table
 from searchmark.scoring.comparison import Pair
 from searchmark.scoring.verdicts import Difference
 
@@ -242,7 +242,7 @@ class Page:
         """Every run in full: its name, how its cases ended, its tables, what it took to get ready, and its vectors."""
         return [
             (name, run_tables.case_counts(agent, self.report.suite.cases),
-             [run_tables.measure_table(agent), run_tables.latency_table(agent), *run_tables.beside_times(agent)],
+             [run_tables.measure_table(agent.measures), run_tables.latency_table(agent), *run_tables.beside_times(agent)],
              run_tables.preparation(agent), list(vector_lines(agent)))
             for name, agent in self.report.agents.items()
         ]  # fmt: skip
@@ -264,8 +264,8 @@ class Page:
 
 def _target_row(line: TargetLine) -> TargetRow:
     sign, tone = _TARGET_SIGNS[line.state] if line.tells_quality else ("", "calm")
-    interval = "" if line.low is None else f" ({Interval(line.low, line.high).text})"
-    value = f"{GatedValue(line.value, line.expected, line.unit).text}{interval}"
+    interval = "" if line.low is None else f" ({cells.interval(line.low, line.high).text})"
+    value = f"{gated_value(line).text}{interval}"
     return TargetRow(sign, tone, STATES[line.state], target_subject(line), line.run, value, bound_text(line))
 
 
@@ -284,7 +284,7 @@ def _leading_number(report: Report) -> str:
     summary = next((agent.measures[measure] for agent in report.agents.values() if measure in agent.measures), None)
     if summary is None:
         return "Measured"
-    return f"{with_words(measure)} {SegmentMean(summary.mean, Interval(summary.low, summary.high), None).text}"
+    return f"{with_words(measure)} {cells.segment_mean(summary.mean, cells.interval(summary.low, summary.high), None).text}"
 
 
 def _primary(pair: Pair) -> list[Difference]:
@@ -298,7 +298,7 @@ def _verdict_rows(pairs: Sequence[Pair]) -> Iterator[VerdictRow]:
         mean = each.difference
         mark = None if scale is None or mean is None else whisker(scale, mean, each.low, each.high)
         zero = None if scale is None else scale.at(0.0)
-        difference, interval = Number(mean, signed=True).text, Interval(each.low, each.high, signed=True).text
+        difference, interval = cells.number(mean, signed=True).text, cells.interval(each.low, each.high, signed=True).text
         names = pair.candidate, pair.baseline, each.measure
         yield VerdictRow(*names, each.verdict, each.reason, difference, interval, mark, zero)
 
@@ -309,7 +309,7 @@ def _dot_plot(report: Report, measure: str) -> DotPlot:
     rows = []
     for name, each in summaries.items():
         mark = None if scale is None or each.mean is None else whisker(scale, each.mean, each.low, each.high)
-        rows.append(DotRow(name, Number(each.mean).text, Interval(each.low, each.high).text, each.cases, mark))
+        rows.append(DotRow(name, cells.number(each.mean).text, cells.interval(each.low, each.high).text, each.cases, mark))
     baselines = {pair.baseline for pair in report.pairs}
     base = summaries.get(next(iter(baselines))) if len(baselines) == 1 else None
     line = None if base is None or base.mean is None or scale is None else scale.at(base.mean)

@@ -10,11 +10,12 @@ from math import ceil, floor, isfinite, log10
 import numpy as np
 
 from searchmark.measures.catalogue import with_words
+from searchmark.reports import cells
+from searchmark.reports.cells import UNDEFINED
 from searchmark.reports.chart_data import Frontier, FrontierPoint, Histogram, frontier, histogram, usual_latency
 from searchmark.reports.page.case_data import LEAK
 from searchmark.reports.quoting import visible, xml_text
 from searchmark.reports.report import AgentSummary, Report, distributed_measure, leading_measure
-from searchmark.reports.table import UNDEFINED, Interval, Milliseconds, Number
 from searchmark.scoring.scores import Summary
 from searchmark.scoring.trends import Trend, TrendPoint
 
@@ -443,8 +444,8 @@ def _cell(summary: Summary | None, low: float, high: float) -> HeatCell:
     if summary is None or summary.mean is None:
         return HeatCell(UNDEFINED, "", None)
     shade = min(SHADES - 1, max(0, int((summary.mean - low) / (high - low) * SHADES)))
-    interval = "" if summary.low is None else Interval(summary.low, summary.high, digits=2).text
-    return HeatCell(Number(summary.mean).text, interval, shade)
+    interval = "" if summary.low is None else cells.interval(summary.low, summary.high, digits=2).text
+    return HeatCell(cells.number(summary.mean).text, interval, shade)
 
 
 # What is drawn: distributions, accuracy against latency, and what became of a number over time.
@@ -577,8 +578,8 @@ def _scatter_point(
 ) -> Group:
     x, y = place
     title = (
-        f"{point.run}: {frontier.measure} {Number(point.quality).text} ({Interval(point.low, point.high).text}), "
-        f"{Milliseconds(point.latency_ms).text}"
+        f"{point.run}: {frontier.measure} {cells.number(point.quality).text} ({cells.interval(point.low, point.high).text}), "
+        f"{cells.milliseconds(point.latency_ms).text}"
     )
     dot = Dot("dot" if point.on_frontier else "ring", x, y, 5.5, row)
     beside = PlacedText(label.x, label.y, label.anchor, text)
@@ -642,7 +643,7 @@ def _history(trend: Trend, row: int) -> TrendPicture:
 
 
 def _trend_dot(point: TrendPoint, place: tuple[float, float], scale: Scale, row: int) -> Group:
-    title = f"{point.entry}, {point.time:%Y-%m-%d %H:%M}: {Number(point.mean).text}"
+    title = f"{point.entry}, {point.time:%Y-%m-%d %H:%M}: {cells.number(point.mean).text}"
     dot = Dot("ring worse" if point.worse else "dot", *place, run=row)
     return Group(title, (*_upright(place[0], point.low, point.high, scale), dot))
 
