@@ -11,6 +11,7 @@ import subprocess
 import sys
 import unicodedata
 from collections.abc import Callable
+from dataclasses import replace
 from html.parser import HTMLParser
 from pathlib import Path
 from xml.etree import ElementTree as ET
@@ -21,10 +22,12 @@ from markdown_it.token import Token
 
 from searchmark import Report, render
 from searchmark.reports.audit import audit_pieces
-from searchmark.reports.markdown import _folded
+from searchmark.reports.markdown import markdown_of
+from searchmark.reports.parts import failure_parts
 from searchmark.reports.render import RENDERERS
 from searchmark.reports.report import SuiteSummary
 from searchmark.scoring.trust import FailureKind
+from tests.reports import chart_reports
 from tests.reports.audits import audit_with
 from tests.reports.hostile import ATTACKS, MEASURES, hostile_comparison, hostile_report
 
@@ -199,7 +202,8 @@ def test_the_check_of_a_format_fails_once_nothing_is_quoted(name: str, monkeypat
 def test_what_an_agent_printed_does_not_leave_its_place_in_markdown() -> None:
     """A line of blanks ends HTML in Markdown, and GitHub makes links of what is between tags, too."""
     attack = "a\n \n\n\t\n# @all [x](http://e.x)"
-    lines = list(_folded(FailureKind("error", attack, (attack,), attack, attack)))
+    agent = replace(chart_reports.agent(), failures=(FailureKind("error", attack, (attack,), attack, attack),))
+    lines = markdown_of(failure_parts(agent)).split("\n")
     begin, end = lines.index("<pre>"), lines.index("</pre>")
     assert all(line.strip(" \t") for line in lines[:end])
     assert not re.search(r"@all|http://", "".join(lines[:begin]))

@@ -20,10 +20,11 @@ from searchmark.records.finding import Finding
 from searchmark.records.sentences import plain_count
 from searchmark.reports.cells import Table, table
 from searchmark.reports.json_file import with_json_numbers
-from searchmark.reports.markdown import finding_lines, table_lines
-from searchmark.reports.quoting import LONGEST_SENTENCE, markdown_line, without_commands
-from searchmark.reports.run_tables import finding_counts, finding_sentence, lines_below, with_first_of_code
-from searchmark.reports.text import SEVERITY_STYLES, WIDTH, Part, layout_text, styled_line
+from searchmark.reports.markdown import markdown_of
+from searchmark.reports.parts import Heading, Part, Sentence, finding_parts
+from searchmark.reports.quoting import without_commands
+from searchmark.reports.run_tables import finding_counts
+from searchmark.reports.text import WIDTH, layout_text
 
 if TYPE_CHECKING:
     from pydantic import TypeAdapter
@@ -138,20 +139,18 @@ def audit_text(audit: Audit, *, every_table: bool = True, colour: bool = False, 
     return layout_text(_audit_parts(audit, every_table), colour=colour, width=width)
 
 
-def _audit_parts(audit: Audit, every_table: bool) -> Iterator[Part]:
-    yield styled_line(audit_summary(audit), "bold")
-    yield from map(styled_line, not_checked(audit))
-    for each, is_first in with_first_of_code(audit.findings):
-        yield styled_line(finding_sentence(each), SEVERITY_STYLES[each.severity])
-        yield from map(styled_line, lines_below(each, reasons=is_first))
+def _audit_parts(audit: Audit, every_table: bool = True) -> Iterator[Part]:
+    yield Heading(f"Audit of {audit.suite or 'published numbers'}", 1)
+    yield Sentence(audit_summary(audit), "bold")
+    yield from map(Sentence, not_checked(audit))
+    yield from finding_parts(audit.findings)
     names = {*_ALWAYS_SHOWN, *(kind.table for each in audit.findings if (kind := kind_of(each.code)) is not None)}
     for numbers in shown_tables(audit):
         if every_table or numbers.name in names:
-            yield styled_line(numbers.title, "bold")
-            yield audit_cells(numbers)
+            yield from (Heading(numbers.title), audit_cells(numbers))
     others = [numbers.name for numbers in shown_tables(audit) if not every_table and numbers.name not in names]
     if others:
-        yield styled_line(f"more tables in -o audit.md: {', '.join(others)}")
+        yield Sentence(f"more tables in -o audit.md: {', '.join(others)}")
 
 
 def audit_summary(audit: Audit) -> str:
@@ -178,22 +177,7 @@ def audit_cells(numbers: AuditTable) -> Table:
 
 def audit_markdown(audit: Audit) -> str:
     """What was found, as a document."""
-    return without_commands("\n".join(_markdown(audit)).rstrip() + "\n")
-
-
-def _markdown(audit: Audit) -> Iterator[str]:
-    yield f"# Audit of {markdown_line(audit.suite or 'published numbers', LONGEST_SENTENCE)}"
-    yield ""
-    yield markdown_line(audit_summary(audit), LONGEST_SENTENCE)
-    yield ""
-    for line in not_checked(audit):
-        yield markdown_line(line, LONGEST_SENTENCE)
-        yield ""
-    yield from finding_lines(audit.findings)
-    for numbers in shown_tables(audit):
-        yield f"## {markdown_line(numbers.title, LONGEST_SENTENCE)}"
-        yield ""
-        yield from table_lines(audit_cells(numbers))
+    return without_commands(markdown_of(_audit_parts(audit)))
 
 
 # The file of an audit: its format is that of its extension, and no secret of the environment is in it.

@@ -12,7 +12,8 @@ from searchmark.judgments.cases import AnswerView, CaseList, CaseView, JudgedTar
 from searchmark.records.suite import Case
 from searchmark.reports import cells
 from searchmark.reports.cells import UNDEFINED, Table, Value, table
-from searchmark.reports.text import WIDTH, Part, layout_text, styled_line
+from searchmark.reports.parts import Part, Sentence
+from searchmark.reports.text import WIDTH, layout_text
 
 SCHEMA_VERSION = 1
 
@@ -28,12 +29,12 @@ def list_text(listing: CaseList, *, colour: bool = False, width: int = WIDTH) ->
 
 def _list_parts(listing: CaseList) -> Iterator[Part]:
     if listing.sorted_by is not None:
-        yield styled_line(f"lowest {listing.sorted_by} of {listing.sorted_run} first")
+        yield Sentence(f"lowest {listing.sorted_by} of {listing.sorted_run} first")
     if listing.cases:
         yield _list_table(listing)
     left_out = listing.fitting - len(listing.cases)
     if left_out:
-        yield styled_line(f"and {left_out} more of {listing.fitting} cases; --limit 0 lists all")
+        yield Sentence(f"and {left_out} more of {listing.fitting} cases; --limit 0 lists all")
 
 
 def _list_table(listing: CaseList) -> Table:
@@ -62,21 +63,21 @@ def view_text(view: CaseView, *, colour: bool = False, width: int = WIDTH) -> st
 
 
 def _view_parts(view: CaseView) -> Iterator[Part]:
-    yield styled_line(f"{view.case.id} of {view.suite}", "bold")
-    yield from map(styled_line, _facts(view.case))
-    yield from map(styled_line, _decision(view))
+    yield Sentence(f"{view.case.id} of {view.suite}", "bold")
+    yield from map(Sentence, _facts(view.case))
+    yield from map(Sentence, _decision(view))
     if view.judgments:
         yield _judgment_table(view)
     else:
-        yield styled_line("no judgments")
+        yield Sentence("no judgments")
     for answer in view.answers:
-        yield styled_line(f"{answer.run}: {_ending(answer)}", "bold")
+        yield Sentence(f"{answer.run}: {_ending(answer)}", "bold")
         if answer.values:
-            yield styled_line(", ".join(_value(answer, name) for name in answer.values))
+            yield Sentence(", ".join(_value(answer, name) for name in answer.values))
         if answer.hits:
             yield _hit_table(answer)
         if len(answer.hits) < answer.returned:
-            yield styled_line(f"and {answer.returned - len(answer.hits)} more hits; --hits 0 shows all")
+            yield Sentence(f"and {answer.returned - len(answer.hits)} more hits; --hits 0 shows all")
     if view.diff is not None:
         yield from _diff_lines(view.diff)
 
@@ -90,11 +91,11 @@ def _decision(view: CaseView) -> Iterator[str]:
 
 
 def _diff_lines(diff: CaseDiff) -> Iterator[Part]:
-    yield styled_line(f"diff from {diff.parent[:12]} to {diff.commit[:12]}", "bold")
+    yield Sentence(f"diff from {diff.parent[:12]} to {diff.commit[:12]}", "bold")
     for line in diff.lines:
-        yield styled_line(line, next((style for sign, style in _DIFF_STYLES.items() if line.startswith(sign)), ""))
+        yield Sentence(line, next((style for sign, style in _DIFF_STYLES.items() if line.startswith(sign)), ""))
     if diff.cut:
-        yield styled_line(f"and more; git diff {diff.parent} {diff.commit} shows all")
+        yield Sentence(f"and more; git diff {diff.parent} {diff.commit} shows all")
 
 
 def _facts(case: Case) -> Iterator[str]:

@@ -21,7 +21,8 @@ from searchmark.records.sentences import count_of, three_digits
 from searchmark.reports import cells
 from searchmark.reports.cells import UNDEFINED, Cell, Row, Table, table
 from searchmark.reports.chart_data import Frontier, FrontierPoint
-from searchmark.reports.quoting import LONGEST_SENTENCE, csv_text, markdown_line, markdown_text, without_commands
+from searchmark.reports.parts import Heading, Part, Sentence, points
+from searchmark.reports.quoting import csv_text, without_commands
 from searchmark.scoring.costs import Latency
 from searchmark.scoring.planned_tests import NonInferiority
 from searchmark.scoring.verdicts import Verdict as OverallVerdict
@@ -350,35 +351,30 @@ def sweep_title(sweep: Sweep) -> str:
     return f"{sweep.suite.name}: sweep of {sweep.agent}"
 
 
+def _sweep_parts(sweep: Sweep, *, document: bool) -> Iterator[Part]:
+    """The answer is the first thing in a document, and the last one on a terminal, where it is read."""
+    answer = Sentence(sweep.sentence, "bold")
+    yield Heading(sweep_title(sweep), 1)
+    yield from [answer] if document else []
+    yield Sentence(measured_on(sweep), "" if document else "bold")
+    for numbers, caption in sweep_tables(sweep):
+        yield from (Heading(caption, 3), numbers)
+    yield from points(table_legend(sweep))
+    yield from points((note if document else f"note: {note}" for note in sweep.notes), "yellow")
+    yield from [] if document else [answer]
+
+
 def sweep_text(sweep: Sweep, *, colour: bool = False, width: int | None = None) -> str:
     """For the terminal."""
-    from searchmark.reports.text import WIDTH, Part, layout_text, styled_line
+    from searchmark.reports.text import WIDTH, layout_text
 
-    parts: list[Part] = [
-        styled_line(measured_on(sweep), "bold"),
-        *(part for table, caption in sweep_tables(sweep) for part in (styled_line(caption), table)),
-        *map(styled_line, table_legend(sweep)),
-        *(styled_line(f"note: {note}", "yellow") for note in sweep.notes),
-        styled_line(sweep.sentence, "bold"),
-    ]
-    return layout_text(parts, colour=colour, width=width or WIDTH)
+    return layout_text(_sweep_parts(sweep, document=False), colour=colour, width=width or WIDTH)
 
 
 def sweep_markdown(sweep: Sweep) -> str:
-    from searchmark.reports.markdown import table_lines
+    from searchmark.reports.markdown import markdown_of
 
-    lines = [
-        f"# {markdown_text(sweep_title(sweep), LONGEST_SENTENCE)}",
-        "",
-        f"**{markdown_text(sweep.sentence, LONGEST_SENTENCE)}**",
-        "",
-        f"{markdown_line(measured_on(sweep), LONGEST_SENTENCE)}.",
-        "",
-        *(each for table, caption in sweep_tables(sweep) for each in table_lines(table, caption)),
-        *(f"- {markdown_line(each, LONGEST_SENTENCE)}" for each in table_legend(sweep)),
-        *(f"- {markdown_line(note, LONGEST_SENTENCE)}" for note in sweep.notes),
-    ]
-    return without_commands("\n".join(lines).rstrip() + "\n")
+    return without_commands(markdown_of(_sweep_parts(sweep, document=True)))
 
 
 def sweep_json(sweep: Sweep) -> str:

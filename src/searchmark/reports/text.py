@@ -30,9 +30,24 @@ from searchmark.reports.comparison_tables import (
     target_lines,
     target_subject,
 )
-from searchmark.reports.failed_cases import CALLS_SHOWN, KINDS_SHOWN, PRINTED_SHOWN, kind_lines, kind_sentence
+from searchmark.reports.failed_cases import CALLS_SHOWN, KINDS_SHOWN, PRINTED_SHOWN
+from searchmark.reports.parts import (
+    Folded,
+    Found,
+    Heading,
+    Part,
+    Point,
+    Sentence,
+    decision_parts,
+    effect_parts,
+    failure_parts,
+    gate_parts,
+    pair_parts,
+    points,
+    warning_parts,
+)
 from searchmark.reports.quoting import LONGEST_SENTENCE, visible, without_commands
-from searchmark.reports.report import MEANINGS, AgentSummary, Report, first_sentence, outcome_of, why_latencies_not_comparable
+from searchmark.reports.report import MEANINGS, AgentSummary, Report, outcome_of, why_latencies_not_comparable
 from searchmark.reports.run_tables import (
     ann_lines,
     beside_times,
@@ -355,13 +370,13 @@ def _table_lines(table: Table) -> Iterator[str]:
 
 WIDTH = 120
 
+_FAILURES_SHOWN = KINDS_SHOWN, CALLS_SHOWN, PRINTED_SHOWN
+
 SEVERITY_STYLES = {"error": "bold red", "warning": "yellow", "note": ""}
 
 
 # Blanks that fill a table up to its edge: they would make a line wider than a narrow terminal.
 _LINE_END = re.compile(r" +((?:\x1b\[0m)?)$", re.MULTILINE)
-
-Part = rich.text.Text | Table
 
 
 def to_text(report: Report, *, brief: bool = False, colour: bool = False, width: int = WIDTH) -> str:
@@ -373,10 +388,10 @@ def to_text(report: Report, *, brief: bool = False, colour: bool = False, width:
 
 
 def layout_text(content: Iterable[Part], *, colour: bool = False, width: int = WIDTH) -> str:
-    """Lines and tables as text, each table laid out for the width."""
+    """All parts as text, each table laid out for the width."""
     buffer = io.StringIO()
     console = Console(file=buffer, force_terminal=colour, no_color=not colour, width=width, highlight=False, emoji=False)
-    parts = list(_lay_out(content, console))
+    parts = [each for part in content for each in _lay_out(part, console)]
     # A number that is broken over two lines is no number: rather let the line be longer than the terminal.
     console.width = max(width, *(narrowest(part, console) for part in parts))
     for part in parts:
@@ -384,108 +399,71 @@ def layout_text(content: Iterable[Part], *, colour: bool = False, width: int = W
     return without_commands(_LINE_END.sub(r"\1", buffer.getvalue()))
 
 
-def _lay_out(content: Iterable[Part], console: Console) -> Iterator[RenderableType]:
-    for part in content:
-        yield from fit_table(part, console) if isinstance(part, Table) else (part,)
+def _lay_out(part: Part, console: Console) -> Iterator[RenderableType]:
+    match part:
+        case Table():
+            yield from fit_table(part, console) if part.rows else ()
+        case Heading():
+            yield from () if part.level == 1 else (_line(part.text, "bold"),)
+        case Folded():
+            yield _line(part.sentence, "red")
+            yield from (_line(f"  {line}") for line in part.lines)
+        case Found(finding):
+            yield _line(finding_sentence(finding), SEVERITY_STYLES[finding.severity])
+            yield from map(_line, lines_below(finding, reasons=part.is_first) if part.in_full else ())
+        case Sentence() | Point():
+            yield _line(part.text, part.style)
 
 
 def _report_parts(report: Report, brief: bool) -> Iterator[Part]:
-    warning = first_sentence(report)
-    if warning is not None:
-        yield styled_line(warning, "bold red")
+    yield from warning_parts(report)
     if report.pairs:
         yield from _comparison_parts(report, brief)
     else:
         for name, agent in report.agents.items():
             yield from _agent_parts(name, agent, report)
-        yield from _tables(perturbation_table(report))
-    for decision in report.decisions:
-        yield styled_line(decision.sentence, "bold")
-        for line in (*decision.evidence, *decision.flips):
-            yield styled_line(f"  {line}")
+        yield perturbation_table(report)
+    yield from decision_parts(report)
     if not brief:
-        yield from (styled_line(f"recommended: {sentence}") for sentence in recommendation_sentences(report))
-        yield from (styled_line(line.text, "yellow") for line in history_lines(report))
-    yield from _finding_parts(report, brief)
-    gate = comparison_tables.gate_sentence(report)
-    if gate:
-        yield styled_line(gate, "bold green" if report.gate and report.gate.verdict == "passed" else "bold red")
-        yield from map(styled_line, comparison_tables.gate_lines(report))
-
-
-def _finding_parts(report: Report, brief: bool) -> Iterator[Part]:
-    """What must not be missed; what is below a finding is left out of notes, and of a brief report."""
-    for finding, new in findings_on_screen(report.audit):
-        yield styled_line(finding_sentence(finding), SEVERITY_STYLES[finding.severity])
-        if finding.severity != "note" and not brief:
-            yield from map(styled_line, lines_below(finding, reasons=new))
-    yield from map(styled_line, more_notes(report.audit))
+        yield from (Sentence(f"recommended: {sentence}") for sentence in recommendation_sentences(report))
+        yield from (Sentence(line.text, "yellow") for line in history_lines(report))
+    # What must not be missed; what is below a finding is left out of notes, and of a brief report.
+    for finding, is_first in findings_on_screen(report.audit):
+        yield Found(finding, is_first, in_full=finding.severity != "note" and not brief)
+    yield from points(more_notes(report.audit))
+    yield from gate_parts(report)
 
 
 def _comparison_parts(report: Report, brief: bool) -> Iterator[Part]:
-    yield from _tables(
-        _with_suite(comparison_tables.standing_table(report), report.suite.name),
-        comparison_tables.speed_table(report),
-        comparison_tables.other_latencies(report),
-        *beside_times(report),
-        perturbation_table(report),
-    )
-    yield from map(styled_line, filter(None, [why_latencies_not_comparable(report)]))
+    letter, run, *measures = (standing := comparison_tables.standing_table(report)).columns
+    # The standing is the first thing on the screen, so that it says of what it is.
+    yield replace(standing, columns=(letter, f"{run} on {report.suite.name}", *measures))
+    yield from (comparison_tables.speed_table(report), comparison_tables.other_latencies(report), *beside_times(report))
+    yield perturbation_table(report)
+    yield from points(filter(None, [why_latencies_not_comparable(report)]))
     for effect in report.snapshot_effects:
-        yield styled_line(effect.sentence, "bold")
-        if not brief:
-            yield from _tables(comparison_tables.snapshot_table(effect))
+        yield from islice(effect_parts(effect), 1 if brief else None)
     if brief:
-        yield from _tables(comparison_tables.verdict_table(report))
+        yield comparison_tables.verdict_table(report)
         return
     for name, agent in report.agents.items():
-        yield from _failure_parts(agent, f"{name}: ")
+        yield from failure_parts(agent, f"{name}: ", *_FAILURES_SHOWN)
     for pair in report.pairs:
-        yield from _pair_parts(pair)
-
-
-def _with_suite(standing: Table, suite: str) -> Table:
-    """The standing is the first thing on the screen, so that it says of what it is."""
-    letter, run, *measures = standing.columns
-    return replace(standing, columns=(letter, f"{run} on {suite}", *measures))
+        yield from pair_parts(pair)
 
 
 def _agent_parts(name: str, agent: AgentSummary, report: Report) -> Iterator[Part]:
-    yield styled_line(f"{name} on {report.suite.name}", "bold")
-    yield styled_line(run_tables.case_counts(agent, report.suite.cases))
-    segments, others = run_tables.segment_tables(agent), beside_times(agent)
-    yield from _tables(run_tables.measure_table(agent.measures), *segments, run_tables.latency_table(agent), *others)
-    yield from map(styled_line, vector_lines(agent))
-    preparation = run_tables.preparation(agent)
-    if preparation:
-        yield styled_line(preparation)
-    yield from _tables(run_tables.worst_table(agent))
-    yield from _failure_parts(agent)
+    yield Heading(f"{name} on {report.suite.name}")
+    yield Sentence(run_tables.case_counts(agent, report.suite.cases))
+    yield run_tables.measure_table(agent.measures)
+    yield from run_tables.segment_tables(agent)
+    yield run_tables.latency_table(agent)
+    yield from beside_times(agent)
+    yield from points(filter(None, [*vector_lines(agent), run_tables.preparation(agent)]))
+    yield run_tables.worst_table(agent)
+    yield from failure_parts(agent, "", *_FAILURES_SHOWN)
 
 
-def _failure_parts(agent: AgentSummary, of_run: str = "") -> Iterator[Part]:
-    """The kinds of failures, each with the innermost calls that led to it."""
-    for kind in agent.failures[:KINDS_SHOWN]:
-        yield styled_line(f"{of_run}{kind_sentence(kind)}", "red")
-        yield from (styled_line(f"  {line}") for line in kind_lines(kind, CALLS_SHOWN, PRINTED_SHOWN))
-    more = len(agent.failures) - KINDS_SHOWN
-    if more > 0:
-        yield styled_line(f"{of_run}{plain_count(more, 'more kind')} of failures, in the Markdown, HTML and JSON report")
-
-
-def _pair_parts(pair: Pair) -> Iterator[Part]:
-    yield styled_line(f"{pair.candidate} against {pair.baseline}", "bold")
-    yield from _tables(comparison_tables.pair_table(pair))
-    for sentence in comparison_tables.pair_sentences(pair):
-        yield styled_line(sentence)
-    yield from _tables(*comparison_tables.pair_segment_tables(pair), comparison_tables.moved_cases_table(pair))
-
-
-def styled_line(text: str, style: str = "") -> rich.text.Text:
+def _line(text: str, style: str = "") -> rich.text.Text:
     """A line of text that may be a stranger's."""
     return rich.text.Text(visible(text, LONGEST_SENTENCE), style=style)
-
-
-def _tables(*tables: Table) -> Iterator[Table]:
-    """The tables that have rows."""
-    return (table for table in tables if table.rows)
