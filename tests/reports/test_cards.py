@@ -28,8 +28,17 @@ from searchmark import (
     match_hits,
     score,
 )
-from searchmark.reports.cards import BAD_COLOUR, DOUBTFUL_COLOUR, GOOD_COLOUR, LONGEST_TEXT, NEUTRAL_COLOUR, DrawnCell, card, drawn_rows
 from searchmark.reports import cells
+from searchmark.reports.cards import (
+    BAD_COLOUR,
+    DOUBTFUL_COLOUR,
+    GOOD_COLOUR,
+    LONGEST_TEXT,
+    NEUTRAL_COLOUR,
+    DrawnCell,
+    card,
+    drawn_rows,
+)
 from searchmark.reports.cells import Cell, table
 from searchmark.reports.page.pictures import Whisker
 from searchmark.scoring.decisions import RuleOutcome
