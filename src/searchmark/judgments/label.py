@@ -149,6 +149,18 @@ def read_lexicon(own: Path | None = None) -> Lexicon:
     return lexicon
 
 
+def value_folder() -> Callable[[str], str]:
+    """What makes values of a catalogue equal that differ in case, punctuation or number, or are synonyms for a type of product."""
+    lexicon = read_lexicon()
+
+    def fold(value: str) -> str:
+        key = phrase_key(value)
+        name = lexicon.name(key)
+        return name if TYPE in lexicon.roles.get(name, ()) else key or value
+
+    return fold
+
+
 def count_phrases(path: Path) -> int:
     """How many phrases a file names."""
     return len({phrase_key(text) for _, _, parts, _ in _lines(path) for text in parts})

@@ -546,7 +546,7 @@ def _reasons(part: Measure, case: CaseTraits) -> Iterator[str]:
     if not definition.unanswerable and not case.answerable:
         yield UNANSWERABLE
     if "rel" in definition.parameters and not case.graded:
-        yield "the case says in which order documents should come, and not which of them are relevant"
+        yield "the case says in which order documents should come, and not which of them are relevant: list these as 'relevant'"
     if part.options.get("credit") == "dir" and not case.credited:
         yield "credit=dir needs judgments that match by path"
     if definition.needs_lines:

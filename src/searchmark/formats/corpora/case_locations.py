@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain, pairwise
 from os import PathLike
@@ -181,11 +182,14 @@ def fields_of_targets(names: Iterable[str]) -> list[str]:
     return list(dict.fromkeys(name.removeprefix(TARGET_PREFIX) for name in names if name.startswith(TARGET_PREFIX)))
 
 
-def with_target_fields(suite: Suite, names: Iterable[str], corpus: Corpus | None) -> Suite:
-    """The suite, its cases with the values that their relevant targets have of fields like ``target.category``.
+def with_target_fields(
+    suite: Suite, names: Iterable[str], corpus: Corpus | None, fold: Callable[[str], str] = str.casefold
+) -> Suite:
+    """The suite, each of its cases with the value that most of its relevant targets have of fields like ``target.category``.
 
-    A case has every value that any of these targets has. No digest of the suite is changed by that. Without such names nothing
-    is read.
+    Values that ``fold`` makes equal are one, written as most documents write it; of several that are equally frequent, that
+    of the first target is taken, so that the segments add up to all cases. No digest of the suite changes. Without such
+    names nothing is read.
     """
     fields = fields_of_targets(names)
     if not fields:
@@ -195,8 +199,10 @@ def with_target_fields(suite: Suite, names: Iterable[str], corpus: Corpus | None
     targets_of_cases = _relevant_targets(suite)
     values = _values_of_targets(corpus or corpus_of(suite), {*chain.from_iterable(targets_of_cases)}, fields)
     before: Sequence[Mapping[str, Any]] = suite.table.fields or ({},) * len(suite)
+    spellings = Counter(value for document in values.values() for texts in document.values() for value in texts)
+    usual = {fold(value): value for value, _ in reversed(spellings.most_common())}
     after = tuple(
-        {**case_fields, **_target_fields_of_case(targets, values, fields)}
+        {**case_fields, **_target_fields_of_case(targets, values, fields, lambda value: usual[fold(value)])}
         for case_fields, targets in zip(before, targets_of_cases, strict=True)
     )
     return replace(suite, table=replace(suite.table, fields=after))
@@ -237,8 +243,11 @@ def _as_texts(value: Any) -> tuple[str, ...]:
 
 
 def _target_fields_of_case(
-    targets: Sequence[str], values: Mapping[str, Mapping[str, tuple[str, ...]]], fields: Sequence[str]
-) -> dict[str, tuple[str, ...]]:
+    targets: Sequence[str],
+    values: Mapping[str, Mapping[str, tuple[str, ...]]],
+    fields: Sequence[str],
+    spell: Callable[[str], str],
+) -> dict[str, str]:
     target_values = [values[target] for target in targets if target in values]
-    values_by_field = {field: tuple(dict.fromkeys(value for each in target_values for value in each[field])) for field in fields}
-    return {f"{TARGET_PREFIX}{field}": each for field, each in values_by_field.items() if each}
+    counts = {field: Counter(spell(value) for each in target_values for value in each[field]) for field in fields}
+    return {f"{TARGET_PREFIX}{field}": each.most_common(1)[0][0] for field, each in counts.items() if each}

@@ -179,7 +179,11 @@ def _number_field(entry: Entry, name: str, default: float | None = None) -> floa
 # what is relevant is about the order only. A fixture must be able to fail, so fewer than two documents are refused, and so
 # is one without a ranking.
 
-_FIXTURE_FIELDS = ("name", "id", "query", "documents", "expected_ranking", "expected_score_ranges", "relevant", "category", "tags")
+_RELEVANT = ("relevant", "relevant_docs", "relevant_documents", "relevant_ids")
+
+_FIXTURE_FIELDS = (
+    "name", "id", "query", "documents", "expected_ranking", "expected_score_ranges", *_RELEVANT, "category", "tags",
+)  # fmt: skip
 
 FEWEST_DOCUMENTS = 2
 
@@ -198,8 +202,9 @@ def _fixture_case(entry: Entry) -> Case:
     if not ranking:
         raise entry.error("expected_ranking", "is missing or empty: there is nothing that the fixture expects")
     _refuse_unknown(entry, "expected_ranking", ranking, documents)
-    relevant = entry.texts("relevant") if entry.has("relevant") else ranking
-    _refuse_unknown(entry, "relevant", relevant, documents)
+    key = next(filter(entry.has, _RELEVANT), None)
+    relevant = ranking if key is None else entry.texts(key)
+    _refuse_unknown(entry, key or "relevant", relevant, documents)
     ranges = _score_ranges(entry, documents)
     return Case(
         id=entry.text("name", "id"),
@@ -208,7 +213,7 @@ def _fixture_case(entry: Entry) -> Case:
         category=entry.maybe_text("category"),
         tags=tuple(entry.texts("tags")),
         documents=tuple(documents.values()),
-        order_only=not entry.has("relevant"),
+        order_only=key is None,
         fields=entry.rest(*_FIXTURE_FIELDS),
     )
 
