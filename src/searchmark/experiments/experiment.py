@@ -29,7 +29,7 @@ from searchmark.records.suite import Case, Suite
 
 if TYPE_CHECKING:
     from searchmark.executors.pool import PoolSettings
-    from searchmark.running.distribution import Delivery
+    from searchmark.running.distribution import Supplies
     from searchmark.running.estimate import RunEstimate
     from searchmark.running.request import AgentJob, RunProgress, RunRequest
     from searchmark.running.result import RunResult
@@ -137,7 +137,8 @@ class Experiment:
             journals = {label: failed_cases_journal(path) for label, path in journals.items()}
         resume = (journals, again.wanted, again.retry_errors)
         jobs = self._jobs(suite)
-        return RunRequest(suite, jobs, self.options, *resume, self._answer_files, shard, self._executor(), self._delivery())
+        placed = self._executor(), self._supplies(), self.placement.ship
+        return RunRequest(suite, jobs, self.options, *resume, self._answer_files, shard, *placed)
 
     @property
     def on_executor(self) -> bool:
@@ -156,14 +157,15 @@ class Experiment:
             return parse_executor(executor, foreign=not self.options.no_exec, network=self.options.network)
         return process_pool(self.options.jobs) if self.options.jobs > 1 and own is None else None
 
-    def _delivery(self) -> Delivery:
+    def _supplies(self) -> Supplies:
         """How others come by what is searched here: what was named by its address is had from there everywhere."""
-        from searchmark.running.distribution import Delivery
+        from searchmark.running.distribution import Parcel, Supplies
 
         if self.placement.wheels and self.options.no_exec:
             raise UsageError("--wheel brings code that is not built in, and --no-exec allows none; leave out one of the two")
         addresses = {path: address for where in self._searched.values() for path, address in where.addresses().items()}
-        return Delivery(self.placement.ship, tuple(map(Path, self.placement.wheels)), addresses)
+        wheels = tuple(Parcel.of_wheel(Path(wheel)) for wheel in self.placement.wheels)
+        return Supplies(addresses, wheels, self.options.network)
 
     @property
     def first_case(self) -> Case:

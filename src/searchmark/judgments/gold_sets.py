@@ -37,7 +37,6 @@ from searchmark.io.secrets import without_secrets
 from searchmark.io.store import atomic_write, pause_garbage_collector
 from searchmark.running.distribution import (
     NO_SUPPLIES,
-    Delivery,
     Supplies,
     check_machines,
     refuse_missing_repository,
@@ -177,8 +176,10 @@ class _Repositories:
         """How a repository gets elsewhere: from its address, as a bundle, or not at all."""
         path = _path(source)
         addresses = {} if source.address is None else {path: source.address}
-        commits = {path: self._commits[path]} if path in self._commits else {}
-        return Supplies.of(Delivery(self._ship, (), addresses), commits, network_allowed(), self._request.folders[number])
+        supplies = Supplies(addresses, network=network_allowed())
+        if not self._ship or path not in self._commits:
+            return supplies
+        return supplies.with_bundles({path: self._commits[path]}, self._request.folders[number])
 
     def _unpack(self, task: RepositoryTask, result: MinedElsewhere) -> MinedRepository:
         for bundle in task.supplies.parcels:

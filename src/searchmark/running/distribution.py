@@ -54,22 +54,6 @@ def unpack_wheel(content: bytes, folder: Path) -> None:
         raise UsageError(f"a wheel cannot be unpacked: {error}") from error
 
 
-@dataclass(frozen=True)
-class Delivery:
-    """How the machines of an executor get what a run needs, as far as they do not have it already."""
-
-    ship: bool = False  # send repositories along
-    wheels: tuple[Path, ...] = ()  # with code of agents, for this machine too
-    addresses: Mapping[Path, RepositoryAddress | str] = field(default_factory=dict)  # of what lies at these paths here
-
-    def code(self) -> tuple[Path, ...]:
-        """Folders of this machine with the modules of the wheels."""
-        return tuple(Parcel.of_wheel(path).unpack(path.read_bytes()) for path in self.wheels)
-
-
-NO_DELIVERY = Delivery()
-
-
 # A location names a path of the machine that everything was started on. The same files are at the same path everywhere (a
 # shared file system), or they have an address that every machine fetches them from once, or they are sent along as a parcel.
 # Secrets are no supply: they come from the environment of each machine.
@@ -130,14 +114,11 @@ class Supplies:
     wheels: tuple[Parcel, ...] = ()
     network: bool = False
 
-    @classmethod
-    def of(cls, delivery: Delivery, commits: Mapping[Path, Iterable[str]], network: bool, folder: Path) -> Supplies:
+    def with_bundles(self, commits: Mapping[Path, Iterable[str]], folder: Path) -> Supplies:
         """With a bundle, in the ``folder``, of the commits of every repository that has no address of its own."""
-        addresses: dict[Path, Address] = dict(delivery.addresses)
-        for number, (path, hashes) in enumerate(commits.items() if delivery.ship else ()):
-            if path not in addresses:
-                addresses[path] = Parcel.of_bundle(path, hashes, folder / f"{number}.bundle")
-        return cls(addresses, tuple(map(Parcel.of_wheel, delivery.wheels)), network)
+        own = [(path, hashes) for path, hashes in commits.items() if path not in self.addresses]
+        bundles = {path: Parcel.of_bundle(path, hashes, folder / f"{n}.bundle") for n, (path, hashes) in enumerate(own)}
+        return replace(self, addresses={**self.addresses, **bundles})
 
     @property
     def parcels(self) -> tuple[Parcel, ...]:
@@ -160,6 +141,10 @@ class Supplies:
     def contents(self, parcels: Iterable[Parcel]) -> Contents:
         """Parcels of ours with what is in them."""
         return tuple((parcel, parcel.file.read_bytes()) for parcel in set(self.parcels) & set(parcels))
+
+    def unpack_wheels(self) -> tuple[Path, ...]:
+        """The folders of `code` on the machine that everything was started on."""
+        return tuple(wheel.unpack(wheel.file.read_bytes()) for wheel in self.wheels)
 
     def code(self) -> tuple[Path, ...]:
         """Folders with modules of agents."""

@@ -19,7 +19,7 @@ from searchmark.formats.corpora.locations import Commit, Location, Remote
 from searchmark.records.file_kinds import EVERY_PATH
 from searchmark.records.provenance import CandidateKinds, RunLabel, ShardIdentity
 from searchmark.records.suite import Suite
-from searchmark.running.distribution import NO_DELIVERY, Delivery
+from searchmark.running.distribution import NO_SUPPLIES, Supplies
 from searchmark.running.journal import aside_path, has_begun
 
 
@@ -103,7 +103,8 @@ class RunRequest:
     hidden: tuple[Path, ...] = ()  # files and folders that tell the answers, out of the sight of sandboxed agents; beside journals
     shard: ShardIdentity | None = None  # which part of all cases the suite has, if it is one
     executor: PoolSettings | None = None  # who runs it, if not this process
-    delivery: Delivery = NO_DELIVERY  # how other machines get what they need
+    supplies: Supplies = NO_SUPPLIES  # how other machines get what they need
+    ship: bool = False  # send repositories along too
 
     @property
     def labels(self) -> list[RunLabel]:

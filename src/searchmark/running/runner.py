@@ -107,7 +107,7 @@ class CaseLoop:
         self._inspector = inspector
         steps, last = self.builder.steps, self.builder.steps[-1]
         self._blocks = list(split_into_blocks(steps, options.block))
-        launch = Launch.of(job.spec, job.locations, sandbox, guard).with_code(job.spec, request.delivery.code(), None)
+        launch = Launch.of(job.spec, job.locations, sandbox, guard).with_code(job.spec, request.supplies.unpack_wheels(), None)
         self.builder.sandbox = launch.text
         self._session = Session(job.spec, options, launch, last, self.builder.note)
         self._session.expect(steps)
@@ -200,7 +200,7 @@ class AgentBlocks:
         request, job = self._request, self.builder.job
         self.builder.report("loading")
         sandbox = choose_sandbox(request.options.sandbox, request.out_of_sight)
-        launch = Launch.of(job.spec, job.locations, sandbox).with_code(job.spec, request.delivery.code(), None)
+        launch = Launch.of(job.spec, job.locations, sandbox).with_code(job.spec, request.supplies.unpack_wheels(), None)
         session = Session(job.spec, request.options, launch)
         self.builder.sandbox = launch.text
         try:
@@ -352,7 +352,7 @@ def prepare_run(request: RunRequest, executor: PoolSettings, report: Callable[[R
         for _ in range(pool.slots or 0) if pool.same_machine else ():
             pool.submit(warm_up, None)  # while agents are loaded here; what it says the first block will say again
         locations = list({id(each): each for job in request.agents for each in job.locations.values()}.values())
-        supplies = Supplies.of(request.delivery, commits_in(locations), request.options.network, folder)
+        supplies = request.supplies.with_bundles(commits_in(locations), folder) if request.ship else request.supplies
         agents: dict[RunLabel, AgentBlocks] = {}
         run = token_hex(8)  # not the id of the record: agents of a run that was killed are not asked by the one that resumes it
         for job in request.agents:

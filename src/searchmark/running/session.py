@@ -332,25 +332,19 @@ class Session:
                 self._in_a_row += 1
                 self._give_up_at_the_limit(str(failure))
                 samples += [] if failure.ms is None else [failure.ms]
-                failures = {"repeat_failure": str(failure), "repeat_failures": int(failure.ms is not None)}
-                return {
-                    "warm_ms": _pack_samples(samples),
-                    "index_warm_ms": _pack_samples(index_samples),
-                    "doubted_times": doubted + failure.doubted,
-                    **failures,
-                }
+                doubted += failure.doubted
+                found = {"repeat_failure": str(failure), "repeat_failures": int(failure.ms is not None)}
+                break
             ms, is_doubted = self._time(reply, query)
             samples.append(ms)
             index_samples += [reply["index_ms"]] if (reply.get("index_ms") or ms + 1) <= ms else []
             doubted += is_doubted
             unstable += not reply["same"]
-        self._in_a_row = 0
-        return {
-            "warm_ms": _pack_samples(samples),
-            "index_warm_ms": _pack_samples(index_samples),
-            "doubted_times": doubted,
-            "unstable": unstable,
-        }
+        else:
+            self._in_a_row = 0
+            found = {"unstable": unstable}
+        times = {"warm_ms": _pack_samples(samples), "index_warm_ms": _pack_samples(index_samples)}
+        return {**times, "doubted_times": doubted, **found}
 
     def _failed(self, failure: RequestFailed, ms: float | None = None) -> SearchOutcome:
         """A case without an answer; ``ms`` is how long it was searched for, None where it never came to that."""
