@@ -27,7 +27,6 @@ from searchmark.config.agents import PythonSource
 from searchmark.executors.backends import open_executor
 from searchmark.executors.pool import TaskPool, parse_executor
 from searchmark.formats.corpora.locations import Folder
-from searchmark.formats.corpora.locator import SameLocation
 from searchmark.running.blocks import block_size
 from searchmark.running.corpus_inspector import open_inspector
 from searchmark.running.distribution import NO_SUPPLIES
@@ -97,7 +96,7 @@ def run_of(suite: Suite, pool: TaskPool, folder: Path, setup: Setup) -> Iterator
     corpus = folder / "corpus"
     corpus.mkdir(parents=True)
     (corpus / "a.py").write_text("a = 1\n")
-    locations = SameLocation(suite.table, Folder("corpus", corpus))
+    locations = dict.fromkeys(suite.table.ids, Folder("corpus", corpus))
     job = AgentJob(AgentSpec("made-up", PythonSource(__file__, "Nobody")), locations, LABEL)
     request = RunRequest(suite, (job,), RunSettings(num_runs=1, block=setup.block))
     with open_inspector(suite, [locations]) as inspector:

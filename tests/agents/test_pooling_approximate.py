@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from searchmark.agents.vectors.exact import ExactIndex
 from searchmark.agents.vectors.hnsw import HnswIndex, HnswSettings
-from searchmark.agents.vectors.index import Neighbours, TimedIndex, TimedScoringIndex, VectorIndex
+from searchmark.agents.vectors.index import Neighbours, SearchedIndex, TimedIndex, TimedScoringIndex, VectorIndex
 from searchmark.agents.vectors.pooling import ChunkTable, FileHit, Pooling, files_of_nearest, nearest_files
 
 QUERY = np.array([1, 0], dtype=np.float32)
@@ -18,7 +18,7 @@ QUERY = np.array([1, 0], dtype=np.float32)
 class AskedIndex(TimedIndex):
     """Keeps how many were asked for; it can only search, as an approximate one."""
 
-    def __init__(self, index: VectorIndex) -> None:
+    def __init__(self, index: SearchedIndex) -> None:
         super().__init__(index)
         self.asked: list[int] = []
 
@@ -59,8 +59,8 @@ CROWDED = {"a": directions(1, 2, 3, 4, 5), "b": directions(10, 50), "c": directi
     ],
 )
 def test_twice_as_many_are_asked_for_until_there_are_enough_files(k: int, candidates: int | None, asked: list[int]) -> None:
-    index = AskedIndex(ExactIndex(2))
-    table = filled(CROWDED, index)
+    exact = ExactIndex(2)
+    table, index = filled(CROWDED, exact), AskedIndex(exact)
     found = files_of_nearest(index, table.layout(), QUERY, k, candidates)
     assert [hit.name for hit in found.hits] == ["a", "b", "c", "d"][:k]
     assert (index.asked, found.asked) == (asked, asked[0])
@@ -91,9 +91,10 @@ def test_a_chunk_of_several_files_is_found_for_each() -> None:
 
 
 def test_nothing_is_found_for_nothing() -> None:
-    index = AskedIndex(ExactIndex(2))
+    exact = ExactIndex(2)
+    index = AskedIndex(exact)
     assert files_of_nearest(index, ChunkTable().layout(), QUERY, 3).hits == []
-    table = filled(CROWDED, index)
+    table = filled(CROWDED, exact)
     assert files_of_nearest(index, table.layout(), np.zeros(2, dtype=np.float32), 3).hits == []
     assert files_of_nearest(index, table.layout(), QUERY, 0).hits == []
     assert index.asked == [3, 3, 1]
@@ -115,10 +116,7 @@ def test_an_exhaustive_graph_finds_the_files_that_an_exact_index_finds(seed: int
 def test_only_time_in_the_index_is_added_up() -> None:
     """Every search adds something, and nothing but searches, scores and estimates does."""
     exact = ExactIndex(2)
-    index = TimedScoringIndex(exact)
-    table = filled(CROWDED, index)
-    index.drop(np.array([], dtype=np.int64))
-    assert (index.contents(np.array([0])).shape, index.size(), index.describe()) == ((1, 2), exact.size(), exact.describe())
+    table, index = filled(CROWDED, exact), TimedScoringIndex(exact)
     assert index.spent_ns == 0
     spent = [0]
     for asked in (

@@ -226,11 +226,6 @@ def with_variables(text: str) -> str:
     return _VARIABLE.sub(lambda match: variable_value(match[1]), text)
 
 
-def fill_variables(environment: Mapping[str, str], text: str) -> str:
-    """The text with what these variables hold; those that are not there leave nothing."""
-    return _VARIABLE.sub(lambda match: environment.get(match[1], "").strip(), text)
-
-
 def without_variables(text: str) -> str:
     """The text without the variables that it names."""
     return _VARIABLE.sub("", text)
@@ -325,7 +320,8 @@ def environment_secrets(environment: Mapping[str, str] = os.environ) -> frozense
     """Every secret of the environment, in each form in which something may repeat it."""
     values = {value.strip() for name, raw in environment.items() for value in _secret_values(name, raw[:_LONGEST_VALUE])}
     sent_values = [environment.get(name, "").strip() for name in _secret_variables]
-    addresses = [fill_variables(environment, address) for address in _secret_addresses]
+    # Variables that are not there leave nothing.
+    addresses = [_VARIABLE.sub(lambda match: environment.get(match[1], "").strip(), address) for address in _secret_addresses]
     known_secrets = {*sent_values, *(password for value in (*sent_values, *addresses) for password in passwords_in(value))}
     secrets = {*filter(_is_telling, values), *(value for value in known_secrets if len(value) >= SHORTEST_SECRET)}
     return frozenset(form for value in secrets for form in forms_of(value))

@@ -91,6 +91,12 @@ def load_vector_functions(connection: apsw.Connection) -> None:
     connection.enable_load_extension(False)
 
 
+def sql_name(name: str) -> str:
+    """The name of a table or a column as SQL has it, whatever is in it."""
+    escaped_name = name.replace('"', '""')
+    return f'"{escaped_name}"'
+
+
 def full_text_problem() -> str | None:
     """Why SQLite cannot search text here, and what to do about it; None if it can."""
     import apsw

@@ -9,13 +9,13 @@ import os
 import re
 import secrets
 import stat
-import threading
 from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from io import BufferedReader
 from os import PathLike
 from pathlib import Path
-from typing import IO, Generic, TypeVar
+from typing import IO, TypeVar
 
 from searchmark.errors import FormatError, UsageError
 from searchmark.io.folders import OWNER_ONLY_FILE, NamedFile, create_locked, lock_abandoned, make_private_folder
@@ -232,27 +232,13 @@ def read_to_change(path: str | PathLike[str]) -> bytes:
 T = TypeVar("T")
 
 
-class BackgroundWork(Generic[T]):
-    """Work that has begun in its own thread; ``result`` waits for it, and raises what it raised.
+def start_in_background(work: Callable[[], T]) -> Future[T]:
+    """Work that begins now in a thread of its own, and whose result is waited for where it is asked for.
 
     No daemon: a thread that is ended inside of a foreign library takes the whole process down with it.
     """
-
-    def __init__(self, work: Callable[[], T]) -> None:
-        self._work = work
-        self._results: list[T] = []
-        self._errors: list[Exception] = []
-        self._thread = threading.Thread(target=self._run)
-        self._thread.start()
-
-    def _run(self) -> None:
-        try:
-            self._results.append(self._work())
-        except Exception as error:  # noqa: BLE001  # raised again where it is waited for
-            self._errors.append(error)
-
-    def result(self) -> T:
-        self._thread.join()
-        for error in self._errors:
-            raise error
-        return self._results[0]
+    executor = ThreadPoolExecutor(1)
+    try:
+        return executor.submit(work)
+    finally:
+        executor.shutdown(wait=False)

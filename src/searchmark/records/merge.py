@@ -156,19 +156,10 @@ def cut_run(run: Run, depth: int) -> Run:
     """The run with at most so many hits in each answer; what is cut off is counted."""
     if run.longest <= depth:
         return run
-    within_depth = _ranks_of_run(run) <= depth
-    rows = np.flatnonzero(within_depth)
-    return replace(
-        run,
-        starts=starts_of(np.minimum(np.diff(run.starts), depth).tolist(), len(run)),
-        ids=[run.ids[row] for row in rows.tolist()] if isinstance(run.ids, list) else run.ids[rows],
-        scores=run.scores[within_depth],
-        rank=None if run.rank is None else run.rank[within_depth],
-        valid=None if run.valid is None else run.valid[within_depth],
-        first_line=None if run.first_line is None else run.first_line[within_depth],
-        last_line=None if run.last_line is None else run.last_line[within_depth],
-        dropped={**run.dropped, CUT_REASON: int((~within_depth).sum())},
-    )
+    ranks = ranks_in_order(run.starts) if run.rank is None else run.rank
+    rows = np.flatnonzero(ranks <= depth)
+    cut = run.with_hits(rows, starts_of(np.minimum(np.diff(run.starts), depth).tolist(), len(run)))
+    return replace(cut, dropped={**run.dropped, CUT_REASON: len(ranks) - len(rows)})
 
 
 def restrict_to_suite(runs: Iterable[Run], whole: Suite, part: Suite) -> list[Run]:
@@ -193,12 +184,6 @@ def without_cases(run: Run, cases: Collection[str]) -> Run:
     if len(rows) == len(run):
         return run
     return run.with_cases(tuple(run.case_ids[row] for row in rows), np.array(rows, np.int64))
-
-
-def _ranks_of_run(run: Run) -> NDArray[np.int64] | NDArray[np.int32]:
-    if run.rank is not None:
-        return run.rank
-    return np.arange(len(run.scores)) - np.repeat(run.starts[:-1], np.diff(run.starts)) + 1
 
 
 # Where the cases of a part belong: every shard knows the places of its cases among those of all shards.

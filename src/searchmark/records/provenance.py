@@ -523,10 +523,6 @@ def _join_vectors(provenances: Sequence[Provenance]) -> tuple[Any, ...]:
     return _distinct(vectors for each in provenances for vectors in each.vectors)
 
 
-def _join_repositories(provenances: Sequence[Provenance]) -> tuple[SearchedRepository, ...]:
-    return tuple(sorted(_distinct(each for part in provenances for each in part.repositories), key=lambda each: each.name))
-
-
 def _order_of_events(event: TrustEvent) -> int:
     return TRUST_KINDS.index(event.kind)
 

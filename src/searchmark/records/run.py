@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import chain
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -40,121 +40,10 @@ if TYPE_CHECKING:
     import polars as pl
 
 
-# The hits of a run, and the times of its searches, as frames; column by column, since there may be millions.
-
 # What agents state of an answer, and of which kind it is.
 USAGE_COLUMNS = {"cost": float, "tokens": int, "tokens_by": str, "retries": int, "waited_ms": float, "start_ms": float}
 
 ANN_COLUMNS = {"ann_k": int, "ann_recall": float, "ann_overlap": float}
-
-
-class HitTable(Protocol):
-    """The columns of a run; `Run` says what each of them means."""
-
-    @property
-    def case_ids(self) -> tuple[str, ...]: ...
-    @property
-    def starts(self) -> NDArray[np.int64]: ...
-    @property
-    def ids(self) -> Texts: ...
-    @property
-    def scores(self) -> NDArray[np.float64]: ...
-    @property
-    def rank(self) -> NDArray[np.int32] | None: ...
-    @property
-    def valid(self) -> NDArray[np.bool_] | None: ...
-    @property
-    def first_line(self) -> NDArray[np.int32] | None: ...
-    @property
-    def last_line(self) -> NDArray[np.int32] | None: ...
-
-
-def hit_frame(run: Mapping[str, str | None], hits: HitTable, status: Sequence[str]) -> pl.DataFrame:
-    """One row per hit, best first; one for an answer without any, so that no case gets lost."""
-    import polars as pl
-
-    answer, rank, rows = _frame_rows(hits)
-    count = len(rows)
-    return pl.DataFrame(
-        {
-            **constant_columns(run, count),
-            "case": text_column(hits.case_ids).gather(answer),
-            "status": text_column(status).gather(answer),
-            "rank": number_column(rank, rows < 0),
-            "id": gather_rows(text_column(hits.ids), rows),
-            "score": gather_rows(number_column(hits.scores, np.isnan(hits.scores)), rows),
-            "valid": null_column(bool, count) if hits.valid is None else gather_rows(pl.Series(values=hits.valid), rows),
-            "first_line": _line_column(hits.first_line, rows),
-            "last_line": _line_column(hits.last_line, rows),
-        }
-    )
-
-
-def _frame_rows(hits: HitTable) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
-    """For every row of the frame: which answer, which rank, and which row of the columns; -1 for an answer without hits."""
-    answer, place, rows = rows_or_none(hits.starts)
-    if hits.rank is None:
-        return answer, place + 1, rows
-    row_by_rank = np.empty(len(hits.rank) + 1, np.int64)
-    row_by_rank[-1] = -1  # which is where a row of -1 looks
-    first = np.repeat(hits.starts[:-1], np.diff(hits.starts))
-    row_by_rank[first + hits.rank - 1] = np.arange(len(hits.rank))
-    return answer, place + 1, row_by_rank[rows]
-
-
-def _line_column(lines: NDArray[np.int32] | None, rows: NDArray[np.int64]) -> pl.Series:
-    return (
-        null_column(int, len(rows)) if lines is None else gather_rows(number_column(lines.astype(np.int64), lines == NO_LINE), rows)
-    )
-
-
-def time_frame(
-    run: Mapping[str, str | None], case_ids: Sequence[str], status: Sequence[str], details: Sequence[AnswerDetails]
-) -> pl.DataFrame:
-    """One row per search that was timed: of which case and kind, its number among these, and its milliseconds."""
-    import polars as pl
-
-    samples: dict[str, list[Sequence[float]]] = {
-        "cold": [each.cold_ms for each in details],
-        "warm": [each.warm_ms for each in details],
-        "first_hit": [() if each.first_hit_ms is None else (each.first_hit_ms,) for each in details],
-        "index_cold": [() if each.index_cold_ms is None else (each.index_cold_ms,) for each in details],
-        "index_warm": [each.index_warm_ms for each in details],
-    }
-    cases, statuses = text_column(case_ids), text_column(status)
-    frames = [_times_of({**run, "kind": kind}, times, cases, statuses) for kind, times in samples.items()]
-    return pl.concat(frames)
-
-
-def usage_frame(
-    run: Mapping[str, str | None], case_ids: Sequence[str], status: Sequence[str], details: Sequence[AnswerDetails]
-) -> pl.DataFrame:
-    """One row per answer: what it took beside time and what its index found, as the agent states it; null where it does not."""
-    columns = {name: [getattr(each, name) for each in details] for name in USAGE_COLUMNS | ANN_COLUMNS}
-    return typed_frame(
-        [
-            {**run, "case": case, "status": answer_status, **dict(zip(columns, values, strict=True))}
-            for case, answer_status, *values in zip(case_ids, status, *columns.values(), strict=False)
-        ],
-        {"run": str, "snapshot": str, "case": str, "status": str, **USAGE_COLUMNS, **ANN_COLUMNS},
-    )
-
-
-def _times_of(run: Mapping[str, str | None], times: list[Sequence[float]], cases: pl.Series, status: pl.Series) -> pl.DataFrame:
-    import polars as pl
-
-    starts = starts_of(map(len, times), len(times))
-    answer = np.repeat(np.arange(len(times)), np.diff(starts))
-    count = len(answer)
-    return pl.DataFrame(
-        {
-            **constant_columns(run, count),
-            "case": cases.gather(answer),
-            "status": status.gather(answer),
-            "search": np.arange(count) - starts[answer] + 1,
-            "ms": np.fromiter(chain.from_iterable(times), np.float64, count),
-        }
-    )
 
 
 # Runs: the answers of one agent, raw, in columns, and what is known about how they came about.
@@ -252,15 +141,21 @@ class Run(HasFrame):
             return replace(self, case_ids=case_ids, provenance=provenance)
         rows, starts = rows_from(self.starts[answers], self.starts[answers + 1] - self.starts[answers])
         return replace(
-            self,
+            self.with_hits(rows, starts),
             case_ids=case_ids,
             provenance=provenance,
-            starts=starts,
-            ids=texts_at(self.ids, rows) if isinstance(self.ids, list) else self.ids[rows],
-            scores=self.scores[rows],
             status=self.status[answers],
             details=None if self.details is None else tuple(self.details[row] for row in answers.tolist()),
             queries=None if self.queries is None else tuple(self.queries[row] for row in answers.tolist()),
+        )
+
+    def with_hits(self, rows: NDArray[np.int64], starts: NDArray[np.int64]) -> Run:
+        """The same with the hits of these rows alone, those of each answer from its start on."""
+        return replace(
+            self,
+            starts=starts,
+            ids=texts_at(self.ids, rows) if isinstance(self.ids, list) else self.ids[rows],
+            scores=self.scores[rows],
             rank=None if self.rank is None else self.rank[rows],
             valid=None if self.valid is None else self.valid[rows],
             first_line=None if self.first_line is None else self.first_line[rows],
@@ -343,15 +238,67 @@ class Run(HasFrame):
 
     def frame(self) -> pl.DataFrame:
         """One row per hit, best first; an answer without hits has one row, where rank, id and score are null."""
-        return hit_frame(self.named, self, self._statuses)
+        import polars as pl
+
+        answer, place, rows = rows_or_none(self.starts)
+        if self.rank is not None:
+            row_by_rank = np.empty(len(self.rank) + 1, np.int64)
+            row_by_rank[-1] = -1  # which is where a row of -1 looks
+            row_by_rank[np.repeat(self.starts[:-1], np.diff(self.starts)) + self.rank - 1] = np.arange(len(self.rank))
+            rows = row_by_rank[rows]
+        count = len(rows)
+        return pl.DataFrame(
+            {
+                **constant_columns(self.named, count),
+                "case": text_column(self.case_ids).gather(answer),
+                "status": text_column(self._statuses).gather(answer),
+                "rank": number_column(place + 1, rows < 0),
+                "id": gather_rows(text_column(self.ids), rows),
+                "score": gather_rows(number_column(self.scores, np.isnan(self.scores)), rows),
+                "valid": null_column(bool, count) if self.valid is None else gather_rows(pl.Series(values=self.valid), rows),
+                "first_line": _line_column(self.first_line, rows),
+                "last_line": _line_column(self.last_line, rows),
+            }
+        )
 
     def time_frame(self) -> pl.DataFrame:
         """One row per search that was timed: ``kind`` is cold, warm, first_hit, index_cold or index_warm."""
-        return time_frame(self.named, self.case_ids, self._statuses, self.details or ())
+        import polars as pl
+
+        details = self.details or ()
+        samples: dict[str, list[Sequence[float]]] = {
+            "cold": [each.cold_ms for each in details],
+            "warm": [each.warm_ms for each in details],
+            "first_hit": [() if each.first_hit_ms is None else (each.first_hit_ms,) for each in details],
+            "index_cold": [() if each.index_cold_ms is None else (each.index_cold_ms,) for each in details],
+            "index_warm": [each.index_warm_ms for each in details],
+        }
+        return pl.concat([self._times(kind, times) for kind, times in samples.items()])
+
+    def _times(self, kind: str, times: list[Sequence[float]]) -> pl.DataFrame:
+        import polars as pl
+
+        starts = starts_of(map(len, times), len(times))
+        answer = np.repeat(np.arange(len(times)), np.diff(starts))
+        count = len(answer)
+        return pl.DataFrame(
+            {
+                **constant_columns({**self.named, "kind": kind}, count),
+                "case": text_column(self.case_ids).gather(answer),
+                "status": text_column(self._statuses).gather(answer),
+                "search": np.arange(count) - starts[answer] + 1,
+                "ms": np.fromiter(chain.from_iterable(times), np.float64, count),
+            }
+        )
 
     def usage_frame(self) -> pl.DataFrame:
         """One row per answer: cost, tokens and by whom they are counted, retries, waits, process start, ANN recall, as stated."""
-        return usage_frame(self.named, self.case_ids, self._statuses, self.details or ())
+        types = USAGE_COLUMNS | ANN_COLUMNS
+        rows = [
+            {**self.named, "case": case, "status": status} | {name: getattr(each, name) for name in types}
+            for case, status, each in zip(self.case_ids, self._statuses, self.details or (), strict=False)
+        ]
+        return typed_frame(rows, {"run": str, "snapshot": str, "case": str, "status": str, **types})
 
     @property
     def _statuses(self) -> list[str]:
@@ -398,6 +345,12 @@ class ScoredRun(Run):
     @cached_property
     def rank(self) -> NDArray[np.int32] | None:
         return ranks_by_score(self.ids, self.scores, self.starts)
+
+
+def _line_column(lines: NDArray[np.int32] | None, rows: NDArray[np.int64]) -> pl.Series:
+    return (
+        null_column(int, len(rows)) if lines is None else gather_rows(number_column(lines.astype(np.int64), lines == NO_LINE), rows)
+    )
 
 
 def _as_label(agent: str | RunLabel) -> RunLabel:

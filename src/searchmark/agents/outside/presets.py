@@ -18,6 +18,7 @@ from searchmark.agents.outside.results import ResultFormat
 from searchmark.agents.outside.templates import fill_template
 from searchmark.errors import UsageError
 from searchmark.io.plugins import find_plugin, installed_plugins
+from searchmark.io.sqlite import sql_name
 
 # Queries in which nothing is left for an engine to interpret: a query of a suite is text, whatever is in it.
 
@@ -361,10 +362,10 @@ _DATASETTE_ERROR = "error || (truncated && 'Datasette returns no more rows than 
 
 
 def _fts5_query(table: str, columns: list[str]) -> str:
-    name = _quote_sql_name(table)
+    name = sql_name(table)
     match = ":query"
     if columns:
-        conditions = " ".join(_quote_sql_name(column) for column in columns).replace("'", "''")
+        conditions = " ".join(sql_name(column) for column in columns).replace("'", "''")
         match = f"'{{{conditions}}} : (' || :query || ')'"
     return f"select rowid, *, -rank as score from {name} where {name} match {match} order by rank limit :k"  # noqa: S608  # names are quoted, and come from the user's own config
 
@@ -375,11 +376,6 @@ def _datasette_path_name(name: str) -> str:
 
 
 _UNSPELLED = frozenset(f"{string.ascii_letters}{string.digits}_-")
-
-
-def _quote_sql_name(name: str) -> str:
-    escaped_name = name.replace('"', '""')
-    return f'"{escaped_name}"'
 
 
 # From a config to the options of its requests.

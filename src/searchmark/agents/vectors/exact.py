@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -196,54 +196,35 @@ MOST = 2.0**60  # lengths within these two fit into float32, and so do their squ
 LEAST = 2.0**-60
 
 
-class DistanceMeasure(Protocol):
-    """What a distance is, for `ExactIndex`: rough scores are comparable with each other for one query."""
+class InnerProduct:
+    """The larger the product, the nearer; also what every distance is asked. Rough scores are comparable for one query."""
 
     def fits(self, lengths: Float64Array) -> NDArray[np.bool_]:
         """Whether float32 can score a vector of this length."""
-
-    def factors(self, lengths: Float64Array) -> Vectors:
-        """What is kept per vector, from its length."""
-
-    def rough_query(self, query: Float64Array) -> Vectors | None:
-        """What stored vectors are multiplied with; None if float32 is no help."""
-
-    def adjust(self, products: Vectors, factors: Vectors) -> None:
-        """Dot products become rough scores; vectors are on the last axis."""
-
-    def error(self, dimension: int, longest: float, length: float) -> float:
-        """How far a rough score can be from what it would be without rounding."""
-
-    def estimates(self, rough: Vectors, error: float, length: float) -> tuple[Vectors, float]:
-        """Scores from rough ones, and how far each can be from the exact one."""
-
-    def scores(self, rows: Float64Array, queries: Float64Array, squares: Float64Array | float) -> VectorScores:
-        """The exact score of each row, with one query for all or one for each, and the sums of their squares."""
-
-
-class InnerProduct:
-    """The larger the product, the nearer."""
-
-    def fits(self, lengths: Float64Array) -> NDArray[np.bool_]:
         return lengths <= MOST
 
     def factors(self, lengths: Float64Array) -> Vectors:
+        """What is kept per vector, from its length."""
         return np.zeros(len(lengths), dtype=np.float32)
 
     def rough_query(self, query: Float64Array) -> Vectors | None:
+        """What stored vectors are multiplied with; None if float32 is no help."""
         length = float(np.sqrt((query * query).sum()))
         return query.astype(np.float32) if LEAST <= length <= MOST else None
 
     def adjust(self, products: Vectors, factors: Vectors) -> None:
-        """A dot product is the score."""
+        """Make rough scores of dot products, which they are already here; vectors are on the last axis."""
 
     def error(self, dimension: int, longest: float, length: float) -> float:
+        """How far a rough score can be from what it would be without rounding."""
         return dimension * (ERROR_SLACK * FLOAT32_ROUNDING * longest * length + TINY)
 
     def estimates(self, rough: Vectors, error: float, length: float) -> tuple[Vectors, float]:  # noqa: ARG002  # the same for all distances
+        """Scores from rough ones, and how far each can be from the exact one."""
         return rough, error
 
     def scores(self, rows: Float64Array, queries: Float64Array, squares: Float64Array | float) -> VectorScores:  # noqa: ARG002  # the same for all distances
+        """The exact score of each row, with one query for all or one for each, and the sums of their squares."""
         # Row by row, so that equal vectors get equal scores wherever they lie; BLAS does not promise that.
         products: VectorScores = (rows * queries).sum(axis=1)
         return products
@@ -308,7 +289,7 @@ class Euclidean(InnerProduct):
         return scores
 
 
-DISTANCE_MEASURES: dict[Distance, DistanceMeasure] = {"cosine": Cosine(), "ip": InnerProduct(), "l2": Euclidean()}
+DISTANCE_MEASURES: dict[Distance, InnerProduct] = {"cosine": Cosine(), "ip": InnerProduct(), "l2": Euclidean()}
 
 
 # The candidates of each of many queries, as rough scores arrive block by block.

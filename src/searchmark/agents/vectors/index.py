@@ -5,7 +5,7 @@ Also recall, statistics of vectors, and a clock around searches.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from time import perf_counter_ns
 from typing import Any, ClassVar, Literal, Protocol, TypeVar
@@ -78,6 +78,8 @@ class IndexSettings:
 
 SettingsType = TypeVar("SettingsType", bound=IndexSettings)
 
+T = TypeVar("T")
+
 
 def settings_for_search(current: SettingsType, settings: IndexSettings) -> SettingsType:
     """The options that are wanted, if an index that was built with others serves them as one of their own would."""
@@ -90,7 +92,25 @@ def settings_for_search(current: SettingsType, settings: IndexSettings) -> Setti
     return settings
 
 
-class VectorIndex(Protocol):
+class SearchedIndex(Protocol):
+    """What can be searched, and nothing else."""
+
+    def search(self, query: Vectors, k: int) -> Neighbours:
+        """The nearest ``k`` vectors, or all if there are fewer. Zeros have no direction, so by
+        ``cosine`` and ``ip`` a query of zeros is near to nothing."""
+
+
+class ScoringIndex(SearchedIndex, Protocol):
+    """What can say what any vector scores, and not only find the nearest."""
+
+    def scores(self, query: Vectors, numbers: VectorNumbers) -> VectorScores:
+        """The exact score of each of these vectors, in float64, whatever the search goes by."""
+
+    def estimates(self, query: Vectors, numbers: VectorNumbers) -> Estimates:
+        """The score of each of these vectors, as exact as it is cheap: for those who have to look at very many."""
+
+
+class VectorIndex(SearchedIndex, Protocol):
     """Vectors, each under a number that the caller has chosen and may use again for another one.
 
     Numbers count from 0 without large gaps, so an index may use them as rows. A score is the cosine, the inner product, or the
@@ -110,10 +130,6 @@ class VectorIndex(Protocol):
     def build(self) -> None:
         """Get ready to be searched; called when vectors were put or dropped and before the next search."""
 
-    def search(self, query: Vectors, k: int) -> Neighbours:
-        """The nearest ``k`` vectors, or all if there are fewer. Zeros have no direction, so by
-        ``cosine`` and ``ip`` a query of zeros is near to nothing."""
-
     def size(self) -> int | None:
         """Bytes that the index takes, in memory and on disk; None if that is not known."""
 
@@ -129,19 +145,6 @@ class TunableIndex(VectorIndex, Protocol):
 
     def searching_with(self, options: IndexSettings) -> None:
         """Search by these options from now on; they differ from its own in nothing that was built (`settings_for_search`)."""
-
-
-class ScoringIndex(VectorIndex, Protocol):
-    """An index that can say what any vector scores, and not only find the nearest."""
-
-    def scores(self, query: Vectors, numbers: VectorNumbers) -> VectorScores:
-        """The exact score of each of these vectors, in float64, whatever the search goes by."""
-
-    def estimates(self, query: Vectors, numbers: VectorNumbers) -> Estimates:
-        """The score of each of these vectors, as exact as it is cheap: for those who have to look at very many."""
-
-    def contents(self, numbers: VectorNumbers) -> Vectors:
-        """The vectors under these numbers, row by row, as they were put."""
 
 
 # Vectors and queries that an index cannot hold as they are, by their lengths and numbers.
@@ -282,36 +285,21 @@ def _row_hashes(vectors: Vectors) -> NDArray[np.int64]:
 
 
 class TimedIndex:
-    """A `VectorIndex` that adds up in ``spent_ns`` what its searches take."""
+    """A `SearchedIndex` that adds up in ``spent_ns`` what its searches take."""
 
-    def __init__(self, index: VectorIndex) -> None:
+    def __init__(self, index: SearchedIndex) -> None:
         self._index = index
-        self.dimension, self.distance, self.exact = index.dimension, index.distance, index.exact
         self.spent_ns = 0
 
     def search(self, query: Vectors, k: int) -> Neighbours:
+        return self._timed(lambda: self._index.search(query, k))
+
+    def _timed(self, work: Callable[[], T]) -> T:
         start = perf_counter_ns()
-        neighbours = self._index.search(query, k)
-        self.spent_ns += perf_counter_ns() - start
-        return neighbours
-
-    def put(self, numbers: VectorNumbers, vectors: Vectors) -> None:
-        self._index.put(numbers, vectors)
-
-    def drop(self, numbers: VectorNumbers) -> None:
-        self._index.drop(numbers)
-
-    def build(self) -> None:
-        self._index.build()
-
-    def size(self) -> int | None:
-        return self._index.size()
-
-    def describe(self) -> Mapping[str, Any]:
-        return self._index.describe()
-
-    def close(self) -> None:
-        self._index.close()
+        try:
+            return work()
+        finally:
+            self.spent_ns += perf_counter_ns() - start
 
 
 class TimedScoringIndex(TimedIndex):
@@ -322,16 +310,7 @@ class TimedScoringIndex(TimedIndex):
         self._scoring = index
 
     def scores(self, query: Vectors, numbers: VectorNumbers) -> VectorScores:
-        start = perf_counter_ns()
-        scores = self._scoring.scores(query, numbers)
-        self.spent_ns += perf_counter_ns() - start
-        return scores
+        return self._timed(lambda: self._scoring.scores(query, numbers))
 
     def estimates(self, query: Vectors, numbers: VectorNumbers) -> Estimates:
-        start = perf_counter_ns()
-        estimates = self._scoring.estimates(query, numbers)
-        self.spent_ns += perf_counter_ns() - start
-        return estimates
-
-    def contents(self, numbers: VectorNumbers) -> Vectors:
-        return self._scoring.contents(numbers)
+        return self._timed(lambda: self._scoring.estimates(query, numbers))

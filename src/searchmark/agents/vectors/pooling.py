@@ -9,7 +9,7 @@ from typing import Literal
 import numpy as np
 
 from searchmark.agents.vectors.embedder import Vectors
-from searchmark.agents.vectors.index import Neighbours, ScoringIndex, VectorIndex, VectorNumbers, VectorScores
+from searchmark.agents.vectors.index import Neighbours, ScoringIndex, SearchedIndex, VectorNumbers, VectorScores
 from searchmark.records.columns import distinct
 
 # Which chunks each file has: every distinct chunk is one number, however many files hold it.
@@ -261,7 +261,7 @@ def nearest_files(index: ScoringIndex, layout: ChunkLayout, query: Vectors, k: i
 
 
 def files_of_nearest(
-    index: VectorIndex, layout: ChunkLayout, query: Vectors, k: int, candidates: int | None = None
+    index: SearchedIndex, layout: ChunkLayout, query: Vectors, k: int, candidates: int | None = None
 ) -> NearestFiles:
     """The best ``k`` files by their best chunk, among the nearest ``candidates`` chunks (``k`` unless told).
 

@@ -21,6 +21,7 @@ from searchmark.config.permissions import FilePath
 from searchmark.errors import FormatError, UsageError
 from searchmark.io.data import Schema, check_shape, parse_json
 from searchmark.io.paths import expand_paths
+from searchmark.io.sqlite import sql_name
 from searchmark.io.store import atomic_write, check_readable, read_text
 
 # Vectors that somebody has made already: in npy with a list of ids, in Parquet, or in SQLite.
@@ -189,10 +190,10 @@ def _read_parquet(path: Path, options: PrecomputedSettings) -> tuple[list[str], 
 def _read_sqlite(path: Path, options: PrecomputedSettings) -> tuple[list[str], NDArray[Any]]:
     import apsw
 
-    columns = ", ".join(_quote_sql_name(name) for name in (options.id_column, options.vector_column))
+    columns = ", ".join(sql_name(name) for name in (options.id_column, options.vector_column))
     database = apsw.Connection(str(path), flags=apsw.SQLITE_OPEN_READONLY)
     try:
-        rows = database.execute(f"SELECT {columns} FROM {_quote_sql_name(options.table)} ORDER BY rowid").fetchall()  # noqa: S608  # quoted
+        rows = database.execute(f"SELECT {columns} FROM {sql_name(options.table)} ORDER BY rowid").fetchall()  # noqa: S608  # quoted
         names = [str(name) for name, _ in rows]
         return names, _rows_as_table(path, names, [_parse_vector_cell(path, cell) for _, cell in rows])
     except (apsw.Error, ValueError, TypeError) as error:
@@ -204,10 +205,6 @@ def _read_sqlite(path: Path, options: PrecomputedSettings) -> tuple[list[str], N
 def _parse_vector_cell(path: Path, cell: Any) -> NDArray[Any]:
     """Numbers as JSON, or as the bytes of float32."""
     return np.array(parse_json(path, cell)) if isinstance(cell, str) else np.frombuffer(cell, dtype="<f4")
-
-
-def _quote_sql_name(name: str) -> str:
-    return '"' + name.replace('"', '""') + '"'
 
 
 # Vectors of a corpus in one file, with their fingerprint: read only where the same ones would be made.

@@ -26,7 +26,7 @@ from searchmark.errors import UsageError
 from searchmark.io.paths import expand_paths
 from searchmark.io.plugins import load_code
 from searchmark.io.secrets import DEFAULT_DSN
-from searchmark.io.sqlite import load_vector_functions
+from searchmark.io.sqlite import load_vector_functions, sql_name
 from searchmark.records.provenance import VectorStatistics
 
 if TYPE_CHECKING:
@@ -203,7 +203,7 @@ class SqliteTable:
         ).fetchone()
         if statement is None:
             raise UsageError(f"the database {options.database} has no table {options.table}")
-        names = [row[1] for row in self._connection.execute(f"PRAGMA table_info({_quote_sql_name(options.table)})")]
+        names = [row[1] for row in self._connection.execute(f"PRAGMA table_info({sql_name(options.table)})")]
         self._is_vec0 = bool(_VEC0.search(statement[0]))
         vector_columns = (
             {name: (kind.lower(), rest) for name, kind, _, rest in _VECTOR_COLUMN.findall(statement[0])} if self._is_vec0 else {}
@@ -222,18 +222,18 @@ class SqliteTable:
 
     def _check_rows(self) -> None:
         column, condition = (
-            _quote_sql_name(self._column),
-            " AND ".join([f"{_quote_sql_name(self._column)} IS NOT NULL", *self._where()]),
+            sql_name(self._column),
+            " AND ".join([f"{sql_name(self._column)} IS NOT NULL", *self._where()]),
         )
         odd = f"count(*), total(length({column}) <> {4 * self.dimension}), total(typeof({self._key}) IN ('null', 'blob'))"
         counts: Any = self._connection.execute(
-            f"SELECT {odd} FROM {_quote_sql_name(self._options.table)} WHERE {condition}",  # noqa: S608  # names are quoted
+            f"SELECT {odd} FROM {sql_name(self._options.table)} WHERE {condition}",  # noqa: S608  # names are quoted
             self._values(),
         ).fetchone()
         refuse_unsearchable_rows(self._options, self.dimension, *map(int, counts))
 
     def nearest(self, query: Vectors, k: int) -> NearestRows:
-        column, table, where = _quote_sql_name(self._column), _quote_sql_name(self._options.table), self._where()
+        column, table, where = sql_name(self._column), sql_name(self._options.table), self._where()
         values: tuple[Any, ...] = (query.tobytes(),)
         if self._metric == self._options.distance and k <= MAX_VEC0_NEIGHBOURS:
             conditions = " AND ".join([f"{column} MATCH ?", "k = ?", *where])
@@ -263,7 +263,7 @@ class SqliteTable:
         return None
 
     def statistics(self) -> VectorStatistics:
-        table, column = _quote_sql_name(self._options.table), _quote_sql_name(self._column)
+        table, column = sql_name(self._options.table), sql_name(self._column)
         condition = " AND ".join([f"{column} IS NOT NULL", *self._where()])
         with self._explained():
             counts: Any = self._connection.execute(f"SELECT count(*) FROM {table} WHERE {condition}", self._values()).fetchone()  # noqa: S608  # names are quoted
@@ -288,13 +288,11 @@ class SqliteTable:
 
     @property
     def _key(self) -> str:
-        return "rowid" if self._options.id_column == "rowid" else _quote_sql_name(self._options.id_column)
+        return "rowid" if self._options.id_column == "rowid" else sql_name(self._options.id_column)
 
     def _where(self) -> list[str]:
         return [
-            f"{_quote_sql_name(name)} IN ({', '.join('?' * len(value))})"
-            if isinstance(value, tuple)
-            else f"{_quote_sql_name(name)} = ?"
+            f"{sql_name(name)} IN ({', '.join('?' * len(value))})" if isinstance(value, tuple) else f"{sql_name(name)} = ?"
             for name, value in (self._options.filter or {}).items()
         ]
 
@@ -304,14 +302,14 @@ class SqliteTable:
 
     def _blobs(self, columns: list[str]) -> list[str]:
         """The columns whose first row holds a blob of whole numbers of float32."""
-        row = self._connection.execute(f"SELECT * FROM {_quote_sql_name(self._options.table)} LIMIT 1").fetchone() or ()  # noqa: S608  # the name is quoted
+        row = self._connection.execute(f"SELECT * FROM {sql_name(self._options.table)} LIMIT 1").fetchone() or ()  # noqa: S608  # the name is quoted
         return [
             name for name, value in zip(columns, row, strict=False) if isinstance(value, bytes) and value and len(value) % 4 == 0
         ]
 
     def _measured_dimension(self) -> int:
-        column = _quote_sql_name(self._column)
-        first = f"SELECT {column} FROM {_quote_sql_name(self._options.table)} WHERE {column} IS NOT NULL"  # noqa: S608  # names are quoted
+        column = sql_name(self._column)
+        first = f"SELECT {column} FROM {sql_name(self._options.table)} WHERE {column} IS NOT NULL"  # noqa: S608  # names are quoted
         query = " AND ".join([first, *self._where()])
         row: Any = self._connection.execute(f"{query} LIMIT 1", self._values()).fetchone()
         row = row or self._connection.execute(f"{first} LIMIT 1").fetchone()  # no row has the values of the filter
@@ -351,10 +349,6 @@ def _statistics(blobs: list[bytes], count: int, dimension: int) -> VectorStatist
         wrong_dimension=len(blobs) - len(whole),
         looked_at=len(blobs) if len(blobs) < count else None,
     )
-
-
-def _quote_sql_name(name: str) -> str:
-    return '"' + name.replace('"', '""') + '"'
 
 
 def _far_if_unknown(distance: float | None) -> float:

@@ -34,7 +34,7 @@ from searchmark.cli.output import STDOUT, tell
 from searchmark.config.run import ReportSettings
 from searchmark.config.sections import Config
 from searchmark.errors import UsageError
-from searchmark.io.store import BackgroundWork
+from searchmark.io.store import start_in_background
 
 if TYPE_CHECKING:
     from searchmark.formats.suites.native import SuiteSetup
@@ -161,7 +161,7 @@ def command(settings: EvaluateCommand) -> int:
 
     settings.refuse_contradictions()
     live, paths = settings.live, settings.saved.run_paths
-    runs = BackgroundWork(lambda: settings.saved.load(live.where.mapping))
+    runs = start_in_background(lambda: settings.saved.load(live.where.mapping))
     task = settings.report.task(settings.named, settings.config, settings.gates, settings.saved, live.where.mapping)
     agent = settings.agent_wanted(task.setup, task.config)
     settings.refuse_bisecting_without_rules(task)

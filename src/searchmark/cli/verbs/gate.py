@@ -27,7 +27,7 @@ from searchmark.config.run import CaseSelection
 from searchmark.config.sections import Config, OutputSettings
 from searchmark.errors import EXIT_OK, EXIT_UNTRUSTED, UsageError
 from searchmark.formats import RUN_FORMATS
-from searchmark.io.store import BackgroundWork, write_text
+from searchmark.io.store import start_in_background, write_text
 from searchmark.records.merge import restrict_to_suite
 
 if TYPE_CHECKING:
@@ -86,7 +86,7 @@ def command(settings: GateCommand) -> int:
     paths, mapping = settings.run_paths, settings.searched.mapping
     # Of a self-test only what the command line names is written.
     config = replace(settings.config, output=OutputSettings()) if settings.self_test else settings.config
-    runs = BackgroundWork(lambda: load_runs(paths, settings.searched.run_format, mapping))
+    runs = start_in_background(lambda: load_runs(paths, settings.searched.run_format, mapping))
     task = settings.report.task(settings.named, config, settings.gates, SavedRuns(paths), mapping)
     if not task.has_rules:
         raise UsageError(

@@ -23,7 +23,7 @@ from searchmark.io.data import plain_value, strict_decoder
 from searchmark.io.packed import detect_packing
 from searchmark.io.paths import walk
 from searchmark.io.rows import csv_rows
-from searchmark.io.sqlite import open_to_read
+from searchmark.io.sqlite import open_to_read, sql_name
 from searchmark.io.store import BOM, open_file, open_stored
 from searchmark.io.text import bytes_as_text, not_utf8_error, unescape_entities
 from searchmark.records.document import Document
@@ -321,9 +321,9 @@ def sqlite_records(file: InputFile) -> Iterator[tuple[str, dict[str, Any]]]:
         connection = open_to_read(path)
         try:
             table_name = _choose_table(path, connection, file.field_names.get("table"))
-            columns = [row[1] for row in connection.execute(f"PRAGMA table_info({_quote_name(table_name)})")]
-            column_list = ", ".join(map(_quote_name, columns))
-            rows = connection.execute(f"SELECT {column_list} FROM {_quote_name(table_name)}")  # noqa: S608  # quoted names
+            columns = [row[1] for row in connection.execute(f"PRAGMA table_info({sql_name(table_name)})")]
+            column_list = ", ".join(map(sql_name, columns))
+            rows = connection.execute(f"SELECT {column_list} FROM {sql_name(table_name)}")  # noqa: S608  # quoted names
             for number, row in enumerate(rows, 1):
                 values = (bytes_as_text(value) if isinstance(value, bytes) else value for value in row)
                 yield f"{table_name}, row {number}", dict(zip(columns, values, strict=True))
@@ -350,11 +350,6 @@ def _choose_table(path: Path, connection: apsw.Connection, table: str | None) ->
         reason = f"has {len(tables)} tables ({table_list}); name one with --map table={tables[0]}" if tables else "has no table"
         raise FormatError(path, None, reason)
     return tables[0]
-
-
-def _quote_name(name: str) -> str:
-    escaped_name = name.replace('"', '""')
-    return f'"{escaped_name}"'
 
 
 # Rows of a file that is read as UTF-8 piece by piece.

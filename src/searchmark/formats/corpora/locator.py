@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence, ValuesView
-from itertools import repeat
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from searchmark.config.inputs import FieldNames
@@ -23,45 +22,7 @@ from searchmark.git.sources import (
 from searchmark.git.worktree import is_tracked
 from searchmark.records.file_kinds import PathFilter, escape_glob
 from searchmark.records.provenance import PARENT, WORK_TREE
-from searchmark.records.suite import Case, CaseTable, Suite
-
-# Where cases are searched, if that is the same for all of them: as cheap for a million as for one.
-
-
-class SameLocation(Mapping[str, Location]):
-    """The location of every case of a suite, in its order."""
-
-    def __init__(self, table: CaseTable, location: Location) -> None:
-        self._table, self._location = table, location
-
-    def __getitem__(self, case: str) -> Location:
-        if case not in self._table.index:
-            raise KeyError(case)
-        return self._location
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._table.ids)
-
-    def __len__(self) -> int:
-        return len(self._table)
-
-    def values(self) -> ValuesView[Location]:
-        return _RepeatedValue(self, self._location)
-
-    def __repr__(self) -> str:
-        return f"OneLocation({len(self)} cases, {self._location!r})"
-
-
-class _RepeatedValue(ValuesView[Location]):
-    """Its values, without looking up every case."""
-
-    def __init__(self, mapping: SameLocation, location: Location) -> None:
-        super().__init__(mapping)
-        self._location = location
-
-    def __iter__(self) -> Iterator[Location]:
-        return repeat(self._location, len(self))
-
+from searchmark.records.suite import Case, Suite
 
 # Where each case is searched.
 
@@ -73,13 +34,13 @@ def locate_cases(suite: Suite, where: SearchScope, snapshot: str | None = None, 
     """
     _refuse_contradictions(where)
     if where.service is not None:
-        return SameLocation(suite.table, Remote(where.service))
+        return dict.fromkeys(suite.table.ids, Remote(where.service))
     if where.documents is not None:
         refuse_file_settings("the program holds the corpus", where.files)
-        return SameLocation(suite.table, location_of(where.documents, where.never))
+        return dict.fromkeys(suite.table.ids, location_of(where.documents, where.never))
     if where.corpus is not None:
         path = local_path(where.corpus, network=network).resolve()
-        return SameLocation(suite.table, Folder.found(path.name, path, where))
+        return dict.fromkeys(suite.table.ids, Folder.found(path.name, path, where))
     if suite.table.documents is not None and not where.repositories:
         refuse_file_settings("the suite brings its documents along", where.files)
         return _own_documents(suite)
