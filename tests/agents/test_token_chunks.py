@@ -86,7 +86,7 @@ def test_lines_are_right_with_tokens_and_overlap() -> None:
     cutting = Chunker(parse_chunking({"tokens": "12-20", "overlap": "25%"}), paths=True, by_id=False)
     document = Document("x", text, "title")
     pieces = cutting.pieces(document)
-    found = list(zip(pieces.fresh.values(), cutting.lines(document), strict=True))
+    found = list(zip(pieces.values(), cutting.lines(document), strict=True))
     assert found[:2] == [("x", None), ("title", None)]
     lines = text.splitlines()
     for chunk, (first, last) in found[2:]:
@@ -98,9 +98,9 @@ def test_lines_are_right_with_tokens_and_overlap() -> None:
 def test_a_whole_text_is_one_chunk_with_all_its_lines() -> None:
     cutting = Chunker(parse_chunking("whole"), paths=False, by_id=False)
     document = Document("x", "\na\n\nb\n\n\nc\n")
-    assert list(cutting.pieces(document).fresh.values()) == [document.text]
+    assert list(cutting.pieces(document).values()) == [document.text]
     assert cutting.lines(document) == [(2, 7)]
-    assert cutting.pieces(Document("x", "")).keys == cutting.pieces(Document("x", " \n")).keys == []
+    assert cutting.pieces(Document("x", "")) == cutting.pieces(Document("x", " \n")) == {}
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""Content-defined chunks of texts, and passages of documents made from them. After an edit, only what differs is cut again."""
+"""Content-defined chunks of texts, and passages of documents made from them."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain
-from typing import NamedTuple
 
 from searchmark.agents.protocol import RetrievalResult
 from searchmark.formats.corpora.corpus import Changes, Corpus, DocumentSelection
@@ -126,68 +125,3 @@ def refuse_lines_of_selection(lines: bool, selection: DocumentSelection) -> None
 def lines_description(lines: bool) -> dict[str, str]:
     """What hits are, where they are not documents."""
     return {"hits": "passages"} if lines else {}
-
-
-# What an edit leaves alone: a new version of a text is cut only where it differs from the last one.
-#
-# Borders between chunks depend on the text around them, so the chunks of what two versions have in common are the same. Most
-# edits are small, and whoever holds the former chunks need not cut, digest and look up whole files again: on Django's history
-# that takes about a sixth off what a step costs ``bm25`` and ``semantic``.
-
-NEARBY_CHUNKS = 24  # chunks after a change that are looked for, before the end of the text is
-
-DISTINCTIVE_LENGTH = 24  # characters; what is shorter occurs everywhere
-
-
-def rechunk(text: str, former: Sequence[str], longest: int = LONGEST_CHUNK_LINES) -> list[slice | list[str]]:
-    """The chunks of a text, given those of another: slices of the former ones and, between them, new ones.
-
-    A former border holds as long as the blank line before it and the unindented character after it do. One before
-    indented text is a cut within a long chunk, and holds only as long as that chunk is long.
-    """
-    result: list[slice | list[str]] = []
-    first, position = 0, 0
-    while first < len(former):
-        same = _extend_match(text, former, first, position)
-        if position + same.size == len(text) and same.end == len(former):
-            return [*result, slice(first, same.end)]
-        border = _previous_border(former, max(same.end - 1, first), first)
-        result.append(slice(first, border))
-        position += sum(map(len, former[first:border]))
-        first, end = _next_match(text, former, same.end, position)
-        result.append(content_chunks(text[position:end], longest))
-        position = end
-    return [*result, content_chunks(text[position:], longest)] if position < len(text) else result
-
-
-class _ChunkMatch(NamedTuple):
-    end: int
-    size: int
-
-
-def _extend_match(text: str, former: Sequence[str], first: int, position: int) -> _ChunkMatch:
-    """Up to which of the former chunks the text is the same."""
-    start = position
-    for number in range(first, len(former)):
-        if not text.startswith(former[number], position):
-            return _ChunkMatch(number, position - start)
-        position += len(former[number])
-    return _ChunkMatch(len(former), position - start)
-
-
-def _previous_border(former: Sequence[str], place: int, first: int) -> int:
-    """The last position up to this one at which a chunk begins with unindented text."""
-    while place > first and former[place][0].isspace():
-        place -= 1
-    return place
-
-
-def _next_match(text: str, former: Sequence[str], mismatch: int, position: int) -> tuple[int, int]:
-    """The next former chunk that follows its former neighbour in the text, and where; else both ends."""
-    for number in (*range(mismatch + 2, min(mismatch + 2 + NEARBY_CHUNKS, len(former))), len(former) - 1):
-        neighbour, chunk = former[number - 1], former[number]
-        if mismatch < number - 1 and len(neighbour) >= DISTINCTIVE_LENGTH and not neighbour.isspace() and not chunk[0].isspace():
-            place = text.find(neighbour, position) + len(neighbour)
-            if place >= position + len(neighbour) and text.startswith(chunk, place):
-                return number, place
-    return len(former), len(text)

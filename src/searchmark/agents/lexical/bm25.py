@@ -149,7 +149,6 @@ class IndexedCollection:
             self.initialize(changes.corpus)
             return
         self._postings.remove((*changes.removed, *changes.written))
-        self._contents.forget(changes.removed)
         if changes.written:
             self._add(changes.corpus, changes.written)
         self._save(at_least=SAVE_THRESHOLD)
@@ -195,18 +194,15 @@ class IndexedCollection:
     def _documents(self, corpus: Corpus, ids: Sequence[str] | None) -> list[tuple[str, str, Ints]]:
         """Name, id and chunks of every document that is a text."""
         if corpus.versions is None:
-            return self._read(corpus) if ids is None else self._read_again(corpus.read(ids))
+            return self._read(corpus if ids is None else corpus.read(ids))
         versions = {document: corpus.versions[document] for document in (corpus.versions if ids is None else ids)}
         self._learn(versions.values())
         unknown = {version: document for document, version in versions.items() if version not in self._known}
-        rows_of = self._contents.rows if ids is None else self._contents.rows_of_versions
-        new_rows: RowsByContent = {versions[document.id]: rows for document, rows in rows_of(corpus.read(list(unknown.values())))}
+        contents = self._contents.rows(corpus.read(list(unknown.values())))
+        new_rows: RowsByContent = {versions[document.id]: rows for document, rows in contents}
         self._remember(new_rows)  # what was not read may be binary, or missing here and there elsewhere
         pairs = ((document, self._known.get(version)) for document, version in versions.items())
         return [(document, document, rows) for document, rows in pairs if rows is not None]
-
-    def _read_again(self, documents: Iterable[Document]) -> list[tuple[str, str, Ints]]:
-        return [(document_name(document), document.id, rows) for document, rows in self._contents.rows_of_versions(documents)]
 
     def _read(self, documents: Iterable[Document]) -> list[tuple[str, str, Ints]]:
         """Documents whose contents have no names: they get some if they are to be cached."""

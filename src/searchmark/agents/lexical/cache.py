@@ -8,15 +8,16 @@ import time
 import zipfile
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from hashlib import blake2b
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from searchmark.agents.chunks import content_chunks, rechunk
+from searchmark.agents.chunks import content_chunks
 from searchmark.agents.lexical.analyser import Tokeniser
 from searchmark.agents.lexical.postings import GrowingArray, Ints, TermCounts, Vocabulary, concatenated_ranges
 from searchmark.errors import UsageError
@@ -33,26 +34,6 @@ DIGEST_BYTES = 16
 
 BATCH = 1 << 21  # characters that are counted at once: enough for arrays to pay, small enough for caches
 
-NO_CHUNK_ROWS: Ints = np.empty(0, np.int64)
-
-
-@dataclass(frozen=True, eq=False)
-class ChunkedText:
-    """The chunks of a text and their rows."""
-
-    chunks: list[str]
-    rows: Ints
-
-    def followed_by(self, parts: Iterable[slice | list[str]], new: Ints) -> ChunkedText:
-        """The next version, given how it is cut beside this one and the rows of the chunks that are new in it."""
-        texts: list[str] = []
-        rows, position = [NO_CHUNK_ROWS], 0
-        for part in parts:
-            texts += self.chunks[part] if isinstance(part, slice) else part
-            rows.append(self.rows[part] if isinstance(part, slice) else new[position : position + len(part)])
-            position += 0 if isinstance(part, slice) else len(part)
-        return ChunkedText(texts, np.concatenate(rows))
-
 
 class ChunkStore:
     """Distinct chunks, one row each. ``chunks_tokenised`` is how many texts were ever taken apart."""
@@ -64,7 +45,6 @@ class ChunkStore:
         self._starts, self._lengths = GrowingArray(np.int64), GrowingArray(np.int64)
         self._terms, self._counts = GrowingArray(np.int32), GrowingArray(np.int32)
         self._starts.extend([0])
-        self._last: dict[str, ChunkedText] = {}
 
     @property
     def nbytes(self) -> int:
@@ -73,27 +53,10 @@ class ChunkStore:
     def rows(self, documents: Iterable[Document]) -> Iterator[tuple[Document, Ints]]:
         """Every document and the rows of its chunks."""
         for batch in batch_documents(documents):
-            yield from zip(batch, self._rows_of_each([content_chunks(document.text) for document in batch]), strict=True)
-
-    def rows_of_versions(self, documents: Iterable[Document]) -> Iterator[tuple[Document, Ints]]:
-        """The same for documents that are likely to come again with a few changes: their chunks are remembered for that."""
-        for batch in batch_documents(documents):
-            formers = [self._last.get(document.id, ChunkedText([], NO_CHUNK_ROWS)) for document in batch]
-            parts_of_each = [rechunk(document.text, former.chunks) for document, former in zip(batch, formers, strict=True)]
-            # All new chunks of a batch are looked up at once: one call that counts many texts takes less than many calls.
-            new = [[text for part in parts if isinstance(part, list) for text in part] for parts in parts_of_each]
-            for document, former, parts, rows in zip(batch, formers, parts_of_each, self._rows_of_each(new), strict=True):
-                self._last[document.id] = former.followed_by(parts, rows)
-                yield document, self._last[document.id].rows
-
-    def forget(self, ids: Iterable[str]) -> None:
-        """Let go of the texts of documents that will not come again."""
-        for document in ids:
-            self._last.pop(document, None)
-
-    def _rows_of_each(self, texts: Sequence[Sequence[str]]) -> list[Ints]:
-        ends = np.cumsum([len(own) for own in texts])
-        return np.split(self._rows([text for own in texts for text in own]), ends[:-1])
+            chunks = [content_chunks(document.text) for document in batch]
+            # All chunks of a batch are looked up at once: one call that counts many texts takes less than many calls.
+            rows = self._rows(list(chain.from_iterable(chunks)))
+            yield from zip(batch, np.split(rows, np.cumsum(list(map(len, chunks)))[:-1]), strict=True)
 
     def _rows(self, texts: Sequence[str]) -> Ints:
         digests = [blake2b(text.encode("utf-8", "surrogatepass"), digest_size=DIGEST_BYTES).digest() for text in texts]

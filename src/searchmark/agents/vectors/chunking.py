@@ -5,14 +5,14 @@ from __future__ import annotations
 import hashlib
 import re
 from bisect import bisect_left
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-from searchmark.agents.chunks import LONGEST_CHUNK_LINES, content_chunks, rechunk
+from searchmark.agents.chunks import LONGEST_CHUNK_LINES, content_chunks
 from searchmark.agents.protocol import Usage
 from searchmark.agents.vectors.models import WORDLLAMA_WEIGHTS, wordllama_tokenizer_file
 from searchmark.errors import UsageError
@@ -264,53 +264,25 @@ _BREAK = re.compile(r"\n")
 
 
 @dataclass(frozen=True)
-class KeyedChunks:
-    """The chunks of a text and their keys."""
-
-    chunks: list[str]
-    keys: list[bytes]
-
-
-@dataclass(frozen=True)
-class DocumentChunks:
-    """The keys of all pieces of a document, in order, and the texts of those that its last version may not have had."""
-
-    keys: list[bytes]
-    fresh: dict[bytes, str]
-
-
-@dataclass(frozen=True)
 class Chunker:
     """How documents are cut. ``by_id``: not at all, they are known by their ids."""
 
     chunks: Chunking
     paths: bool
     by_id: bool
-    _versions: dict[str, KeyedChunks] = field(default_factory=dict, repr=False, compare=False)
 
     def __str__(self) -> str:
         return "documents" if self.by_id else f"{self.chunks}{'+paths' if self.paths else ''}"
 
-    def pieces(self, document: Document, *, again: bool = False) -> DocumentChunks:
-        """Duplicates count once, and what is blank does not count.
-
-        ``again``: the document is likely to come once more with a few changes, and is remembered for that.
-        """
+    def pieces(self, document: Document) -> dict[bytes, str]:
+        """The texts of a document that become vectors, each under its key. Duplicates count once, what is blank does not count."""
         if self.by_id:
-            return DocumentChunks([text_key(document.id)], {text_key(document.id): document.id})
-        version, fresh = self._cut(document, self._versions.get(document.id))
-        if again:
-            self._versions[document.id] = version
-        heads = {text_key(head): head for head in self._heads(document)}
-        keys = dict.fromkeys((*heads, *version.keys))
-        keys.pop(BLANK_KEY, None)
-        fresh.pop(BLANK_KEY, None)
-        return DocumentChunks(list(keys), {**heads, **fresh})
-
-    def forget(self, ids: Iterable[str]) -> None:
-        """Documents that are gone."""
-        for name in ids:
-            self._versions.pop(name, None)
+            return {text_key(document.id): document.id}
+        text = document.text
+        texts = (*self._heads(document), *(text[start:end] for start, end in self.chunks.spans(text)))
+        pieces = {text_key(each): each for each in texts}
+        pieces.pop(BLANK_KEY, None)
+        return pieces
 
     def lines(self, document: Document) -> list[ChunkLines]:
         """The lines of each of the pieces; an id and a title have none."""
@@ -326,27 +298,6 @@ class Chunker:
 
     def _heads(self, document: Document) -> list[str]:
         return [head for head in (document.id if self.paths else None, document.title) if head]
-
-    def _cut(self, document: Document, last: KeyedChunks | None) -> tuple[KeyedChunks, dict[bytes, str]]:
-        """The chunks of a document, and those of them that the last version may not have had, by key."""
-        if last is None:
-            last = KeyedChunks([], [])
-        version = KeyedChunks([], [])
-        fresh: dict[bytes, str] = {}
-        for part in self._parts(document.text, last.chunks):
-            keys = last.keys[part] if isinstance(part, slice) else [text_key(chunk) for chunk in part]
-            texts = last.chunks[part] if isinstance(part, slice) else part
-            version.keys.extend(keys)
-            version.chunks.extend(texts)
-            if not isinstance(part, slice):
-                fresh.update(zip(keys, texts, strict=True))
-        return version, fresh
-
-    def _parts(self, text: str, former: list[str]) -> list[slice | list[str]]:
-        """Only content-defined borders stay where they were around an edit; all others are found again."""
-        if isinstance(self.chunks, LineChunking):
-            return rechunk(text, former, self.chunks.longest)
-        return [[text[start:end] for start, end in self.chunks.spans(text)]]
 
 
 BLANK_KEY = b""  # the key of chunks that say nothing

@@ -308,11 +308,9 @@ class SemanticAgent(RetrievalAgent):
         self._search.answer.cache_clear()
         changes = self._selection.changes(changes)
         self._table.remove(changes.removed)
-        added_ids = self._add(self._store, changes.corpus.read(changes.written), again=True)
+        added_ids = self._add(self._store, changes.corpus.read(changes.written))
         # One that is no text any longer was not read, and must not be found as what it was.
-        missing = set(changes.written) - added_ids
-        self._table.remove(missing)
-        self._chunker.forget((*changes.removed, *missing))
+        self._table.remove(set(changes.written) - added_ids)
         self._store.drop(self._table.collect())
         self._store.build()
         return True
@@ -416,15 +414,15 @@ class SemanticAgent(RetrievalAgent):
         vectors = store.contents(every)
         save_index(path, SavedIndex(self._table.keys(every), vectors, files), fingerprint)
 
-    def _add(self, store: VectorStore, documents: Iterable[Document], *, again: bool = False) -> set[str]:
+    def _add(self, store: VectorStore, documents: Iterable[Document]) -> set[str]:
         """Chunks wait until there are enough of them for the model; texts that are known already are not held."""
         pending: dict[bytes, str] = {}
         files: dict[str, list[bytes]] = {}
         ids: set[str] = set()
         for document in documents:
-            pieces = self._chunker.pieces(document, again=again)
-            files[document.id] = pieces.keys
-            pending.update((key, text) for key, text in pieces.fresh.items() if key not in self._table)
+            pieces = self._chunker.pieces(document)
+            files[document.id] = list(pieces)
+            pending.update((key, text) for key, text in pieces.items() if key not in self._table)
             if self._config.lines:
                 self._lines_of[document.id] = self._chunker.lines(document)
             if len(pending) >= CHUNKS_AT_ONCE:
