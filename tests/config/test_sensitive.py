@@ -119,7 +119,7 @@ def test_a_text_in_a_config_is_marked_or_known_to_be_harmless() -> None:
         RewriterSettings,
         *filter(None, agents),
         *(each.settings_class() for parts in (EMBEDDERS, INDEXES) for each in parts.parts.values()),
-        *RERANKERS.values(),
+        *(part.settings_class() for part in RERANKERS.parts.values()),
     ]
     found = {record.__name__: set(unmarked_texts(record)) for record in records}
     assert {name: texts for name, texts in found.items() if texts} == HARMLESS

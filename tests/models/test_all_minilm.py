@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from searchmark import Case, Corpus, Run, UsageError, load_suite, match_hits, score
-from searchmark.agents.rerank import reranker_settings
+from searchmark.agents.rerank import RERANKERS
 from searchmark.agents.vectors import load_embedder
 from searchmark.agents.vectors.embedder import Embedder
 from searchmark.agents.vectors.models import folder_of_model_package
@@ -109,7 +109,7 @@ def test_a_cross_encoder_gives_what_the_library_gives(folder: Path, tmp_path: Pa
     torch.manual_seed(1)
     own = CrossEncoder(str(folder), num_labels=1, device="cpu")
     own.save_pretrained(str(tmp_path))
-    reranker = reranker_settings({"name": "cross-encoder", "model": str(tmp_path), "offline": True}).load()
+    reranker = RERANKERS.settings({"name": "cross-encoder", "model": str(tmp_path), "offline": True}).load()
     texts = ["red sky at night", "a vector index", ""]
     expected = own.predict([("vector search", text) for text in texts], show_progress_bar=False)
     assert reranker.scores("vector search", texts) == pytest.approx(expected.tolist(), abs=1e-5)

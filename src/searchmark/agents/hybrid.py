@@ -108,41 +108,30 @@ def append_tail(head: Sequence[tuple[str, float]], tail: Iterable[str], k: int) 
     return ranking[: max(k, 0)]
 
 
-def query_cache_of_arms(results: list[RetrievalResult]) -> dict[str, str]:
-    """What arms say about their caches: one that remembered the query makes the whole answer a warm one."""
-    statistics = [result.metadata["query_cache"] for result in results if "query_cache" in result.metadata]
-    return {"query_cache": "hit" if "hit" in statistics else "miss"} if statistics else {}
+def joint_answer(results: list[RetrievalResult]) -> dict[str, Any]:
+    """What the answers of arms say together beside their hits, by the fields of an answer; None where none of them knows.
 
-
-def sum_dropped(results: list[RetrievalResult]) -> dict[str, int]:
-    """What was left out of the answers of all arms, by kind."""
+    Of their caches: one arm that remembered the query makes the whole answer a warm one. The tokens of their answers are not
+    those of the answer made of them.
+    """
+    caches = [result.metadata["query_cache"] for result in results if "query_cache" in result.metadata]
     kinds = dict.fromkeys(kind for result in results for kind in result.dropped)
-    return {kind: sum(result.dropped.get(kind, 0) for result in results) for kind in kinds}
-
-
-def sum_usage(results: list[RetrievalResult]) -> Usage:
-    """What the arms took beside time together; the tokens of their answers are not those of the answer made of them."""
-    return Usage(
-        retries=_sum_known([result.usage.retries for result in results]),
-        waited_ms=_sum_known([result.usage.waited_ms for result in results]),
-        start_ms=_sum_known([result.usage.start_ms for result in results]),
-    )
-
-
-def sum_index_ms(results: list[RetrievalResult]) -> float | None:
-    """What the indexes of the arms took together; None if none of them says it."""
-    return _sum_known([result.index_ms for result in results])
+    return {
+        "metadata": {"query_cache": "hit" if "hit" in caches else "miss"} if caches else {},
+        "cost": _sum_known(result.cost for result in results),
+        "usage": Usage(
+            retries=_sum_known(result.usage.retries for result in results),
+            waited_ms=_sum_known(result.usage.waited_ms for result in results),
+            start_ms=_sum_known(result.usage.start_ms for result in results),
+        ),
+        "index_ms": _sum_known(result.index_ms for result in results),
+        "dropped": {kind: sum(result.dropped.get(kind, 0) for result in results) for kind in kinds},
+    }
 
 
 def _sum_known(amounts: Iterable[Amount | None]) -> Amount | None:
     summands = [amount for amount in amounts if amount is not None]
     return sum(summands[1:], summands[0]) if summands else None
-
-
-def sum_cost(results: list[RetrievalResult]) -> float | None:
-    """What the arms have cost together; None if none of them knows."""
-    costs = [result.cost for result in results if result.cost is not None]
-    return sum(costs) if costs else None
 
 
 # One ranking from several. Pure functions: lists of ids and scores in, a score per id out.
@@ -233,17 +222,9 @@ class HybridAgent(CombiningAgent):
         head = sorted(scores.items(), key=lambda pair: (-pair[1], pair[0]))
         best = append_tail(head, self._beyond(results, weights) if k > len(head) else (), k)
         answers = list(results.values())
-        counts = {"arms": {name: len(result.files) for name, result in results.items()}}
-        return RetrievalResult(
-            [name for name, _ in best],
-            [score for _, score in best],
-            metadata={**counts, **query_cache_of_arms(answers)},
-            lines=_lines_of_first_arm([name for name, _ in best], answers),
-            cost=sum_cost(answers),
-            usage=sum_usage(answers),
-            index_ms=sum_index_ms(answers),
-            dropped=sum_dropped(answers),
-        )
+        ids, joint = [name for name, _ in best], joint_answer(answers)
+        joint["metadata"] = {"arms": {name: len(result.files) for name, result in results.items()}, **joint["metadata"]}
+        return RetrievalResult(ids, [score for _, score in best], lines=_lines_of_first_arm(ids, answers), **joint)
 
     def describe(self) -> Mapping[str, Any]:
         weights = {name: self._config.weights.get(name, 1.0) for name in self._arms}

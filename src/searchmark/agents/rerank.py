@@ -11,15 +11,15 @@ from math import isfinite
 from typing import TYPE_CHECKING, Annotated, Any, Literal, cast
 
 from searchmark.agents.chunks import document_name
-from searchmark.agents.hybrid import ArmEntry, CombiningAgent, append_tail, query_cache_of_arms, sum_usage
+from searchmark.agents.hybrid import ArmEntry, CombiningAgent, append_tail, joint_answer
 from searchmark.agents.lexical.analyser import AnalyserSettings
 from searchmark.agents.lexical.bm25 import Bm25Agent, Bm25Weights, IndexedCollection
 from searchmark.agents.protocol import RetrievalAgent, RetrievalResult
-from searchmark.config.permissions import Address, KeyVariable, ModelName, NestedSettings, OptionsMark
+from searchmark.agents.vectors import VectorPart, VectorParts
+from searchmark.config.permissions import Address, KeyVariable, ModelName, OptionsMark
 from searchmark.config.strict import Number, Whole, strict_record
 from searchmark.errors import UsageError
 from searchmark.formats.corpora.corpus import Changes, Corpus
-from searchmark.io.data import check_shape
 from searchmark.io.http import ApiKey, ClientSettings, Request, UnusableAnswer
 from searchmark.io.json_service import JsonClient
 from searchmark.io.network import network_allowed
@@ -181,15 +181,8 @@ class ServedReranker(Reranker):
 
     def __init__(self, options: ServedRerankerSettings) -> None:
         self._options = options
-        self._client = JsonClient(
-            options.url,
-            ClientSettings(
-                key=ApiKey(options.key_variable) if options.key_variable else None,
-                timeout_seconds=options.timeout_seconds,
-                retries=options.retries,
-                requests_per_second=options.requests_per_second,
-            ),
-        )
+        key = ApiKey(options.key_variable) if options.key_variable else None
+        self._client = JsonClient(options.url, ClientSettings.of(options, key=key))
 
     def scores(self, query: str, texts: Sequence[str]) -> list[float]:
         excerpts = [text[: self._options.longest_text] or " " for text in texts]
@@ -218,39 +211,17 @@ class ServedReranker(Reranker):
             raise UnusableAnswer(f"did not score every text: {type(error).__name__} {error}") from None
 
 
-RerankerSettings = ProximitySettings | CrossEncoderSettings | ServedRerankerSettings
+_HERE = "searchmark.agents.rerank"
 
+RERANKERS = VectorParts(
+    "reranker",
+    None,
+    VectorPart("proximity", f"{_HERE}:ProximitySettings"),
+    VectorPart("cross-encoder", f"{_HERE}:CrossEncoderSettings", problem=f"{_HERE}:cross_encoder_problem"),
+    VectorPart("http", f"{_HERE}:ServedRerankerSettings"),
+)
 
-RERANKERS: dict[str, type[RerankerSettings]] = {
-    "proximity": ProximitySettings,
-    "cross-encoder": CrossEncoderSettings,
-    "http": ServedRerankerSettings,
-}
-
-
-def _read_reranker_entry(choice: Any) -> tuple[NestedSettings, ...]:
-    name, options = _name_and_options(choice) if isinstance(choice, str | Mapping) else (None, {})
-    record = RERANKERS.get(str(name))
-    return () if record is None else (NestedSettings(record, options),)
-
-
-RerankerEntry = Annotated[str | dict[str, Any], OptionsMark(_read_reranker_entry)]  # a name, or {name, ...} with options
-
-
-def _name_and_options(choice: str | Mapping[str, Any]) -> tuple[Any, dict[str, Any]]:
-    options = {"name": choice} if isinstance(choice, str) else dict(choice)
-    return options.pop("name", None), options
-
-
-def reranker_settings(choice: str | Mapping[str, Any]) -> RerankerSettings:
-    """The options of a reranker that was named (``proximity``) or described (``{name: http, url: ...}``)."""
-    name, options = _name_and_options(choice)
-    record = RERANKERS.get(str(name))
-    if record is None:
-        raise UsageError(f"there is no reranker {name!r}; available: {', '.join(RERANKERS)}")
-    from pydantic import TypeAdapter
-
-    return check_shape(f"reranker {name}", TypeAdapter(record), options)
+RerankerEntry = Annotated[str | dict[str, Any], OptionsMark(RERANKERS.nested_settings)]  # a name, or {name, ...} with options
 
 
 # Two stages: an agent finds candidates, a reranker looks at them more closely and puts them in order.
@@ -284,7 +255,7 @@ class RerankAgent(CombiningAgent):
     def __init__(self, config: RerankSettings | None = None) -> None:
         self._config = config or self.Config()
         super().__init__([self._config.arm])
-        self._options = reranker_settings(self._config.reranker)
+        self._options = RERANKERS.settings(self._config.reranker)
         self._reranker: Reranker | None = None
         self._corpus: Corpus | None = None
         self._texts: dict[str, str] | None = None
@@ -320,16 +291,10 @@ class RerankAgent(CombiningAgent):
         head = sorted(zip(candidates, scores, strict=True), key=lambda hit: -hit[1])
         best = append_tail(head, every, k)
         lines = dict(zip(reversed(answer.files), reversed(answer.lines), strict=True)) if answer.lines is not None else None
-        return RetrievalResult(
-            [name for name, _ in best],
-            [score for _, score in best],
-            metadata={"candidates": len(candidates), **query_cache_of_arms([answer])},
-            lines=None if lines is None else [lines[name] for name, _ in best],
-            cost=answer.cost,
-            usage=sum_usage([answer]),
-            index_ms=answer.index_ms,
-            dropped=answer.dropped,
-        )
+        joint = joint_answer([answer])
+        joint["metadata"] = {"candidates": len(candidates), **joint["metadata"]}
+        lines_of_best = None if lines is None else [lines[name] for name, _ in best]
+        return RetrievalResult([name for name, _ in best], [score for _, score in best], lines=lines_of_best, **joint)
 
     def describe(self) -> Mapping[str, Any]:
         reranker = {"name": self._config.reranker} if isinstance(self._config.reranker, str) else self._config.reranker

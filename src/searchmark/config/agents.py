@@ -99,18 +99,31 @@ AGENT_ALIASES = {alias: agent.name for agent in BUILT_IN.values() for alias in a
 _IN_PROCESS = "in-process"
 
 
+class _Source:
+    """What is true of most: to ask such an agent executes something, and that on this machine, with the rights of the user."""
+
+    executes: ClassVar[bool] = True
+    runs_code: ClassVar[bool] = True
+
+
 @dataclass(frozen=True)
-class BuiltInSource:
-    """An agent that comes with Searchmark, by the name that we have for it."""
-
+class _NamedSource(_Source):
     name: str
-
-    executes: ClassVar[bool] = False
-    runs_code: ClassVar[bool] = False
 
     @property
     def text(self) -> str:
         return self.name
+
+
+class EntryPointSource(_NamedSource):
+    """An agent that an installed package brings along, by the name of its entry point."""
+
+
+class BuiltInSource(_NamedSource):
+    """An agent that comes with Searchmark, by the name that we have for it."""
+
+    executes = False
+    runs_code = False
 
     @property
     def agent(self) -> BuiltInAgent:
@@ -123,28 +136,11 @@ class BuiltInSource:
 
 
 @dataclass(frozen=True)
-class EntryPointSource:
-    """An agent that an installed package brings along, by the name of its entry point."""
-
-    name: str
-
-    executes: ClassVar[bool] = True
-    runs_code: ClassVar[bool] = True
-
-    @property
-    def text(self) -> str:
-        return self.name
-
-
-@dataclass(frozen=True)
-class PythonSource:
+class PythonSource(_Source):
     """A class or function that a worker imports: ``module`` is the name of a module or the path of a ``.py`` file."""
 
     module: str
     attribute: str
-
-    executes: ClassVar[bool] = True
-    runs_code: ClassVar[bool] = True
 
     @property
     def text(self) -> str:
@@ -152,7 +148,7 @@ class PythonSource:
 
 
 @dataclass(frozen=True)
-class _OutsideSource:
+class _OutsideSource(_Source):
     """A search that is already running, or can be started, and is none of Python: asked by an agent of ours.
 
     The text may hold options: those that `options` reads from it come below what the config says.
@@ -160,8 +156,6 @@ class _OutsideSource:
 
     text: str
 
-    executes: ClassVar[bool] = True
-    runs_code: ClassVar[bool] = True  # on this machine, with the rights of the user
     kind: ClassVar[str]
     agent: ClassVar[str]  # where the class is
 
@@ -225,13 +219,10 @@ def _words(text: str, command: str) -> list[str]:
 
 
 @dataclass(frozen=True, eq=False)
-class InProcessSource:
+class InProcessSource(_Source):
     """A class, instance or function of this very process, which no worker could load. Never read from text."""
 
     object: Any
-
-    executes: ClassVar[bool] = True
-    runs_code: ClassVar[bool] = True
 
     @property
     def text(self) -> str:

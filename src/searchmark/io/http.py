@@ -9,7 +9,7 @@ import time
 import zlib
 from base64 import b64encode
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from email.utils import parsedate_to_datetime
 from math import inf
 from threading import Lock
@@ -198,6 +198,12 @@ class ClientSettings:
     connections: int = 10  # how many are kept open
     follow_redirects: bool = False  # to the same scheme, host and port
     leave_host: bool = False  # also to other hosts over https; for requests that carry no secret
+
+    @classmethod
+    def of(cls, options: Any, **more: Any) -> ClientSettings:
+        """With whatever a record of options has under the same names."""
+        names = [each.name for each in fields(cls) if each.name not in ("key", "headers")]
+        return cls(**{name: getattr(options, name) for name in names if hasattr(options, name)}, **more)
 
     def __post_init__(self) -> None:
         day, most, rate = LONGEST_TIMEOUT, MOST_RETRIES, self.requests_per_second
@@ -435,23 +441,14 @@ def retry_after(value: str | None) -> float | None:
     """Seconds that a ``Retry-After`` asks for, which holds a number or a date; at most five minutes, None if it is neither."""
     if value is None:
         return None
-    seconds = _parse_seconds(value) if _parse_seconds(value) is not None else _seconds_until(value)
-    return None if seconds is None else min(max(seconds, 0.0), LONGEST_WAIT)
-
-
-def _parse_seconds(value: str) -> float | None:
     try:
-        number = float(value)
+        seconds = float(value)
     except ValueError:
-        return None
-    return None if math.isnan(number) else number
-
-
-def _seconds_until(date: str) -> float | None:
-    try:
-        return parsedate_to_datetime(date).timestamp() - time.time()
-    except (ValueError, OverflowError):
-        return None
+        try:
+            seconds = parsedate_to_datetime(value).timestamp() - time.time()
+        except (ValueError, OverflowError):
+            return None
+    return None if math.isnan(seconds) else min(max(seconds, 0.0), LONGEST_WAIT)
 
 
 # Asks a service over HTTP: as often as it allows, again when it is busy, within a budget, and never for ever.

@@ -5,10 +5,10 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from hashlib import sha256
 from pathlib import Path
-from typing import Any, ClassVar, Literal, TypeVar
+from typing import Any, Literal, TypeVar
 
 from searchmark.errors import FormatError
 from searchmark.io.data import Schema, parse_json
@@ -182,89 +182,61 @@ class ChatSettings:
         return replace(
             self,
             base_url=base_url,
-            key_variable=key_variable_for(base_url, self.key_variable, api.base_url, api.key_variable) or "",
+            key_variable=key_variable_for(base_url, self.key_variable, api.base_url, api.key.variable) or "",
             max_answer_tokens=api.max_answer_tokens if self.max_answer_tokens is None else self.max_answer_tokens,
         )
 
 
+@dataclass(frozen=True)
 class ChatApi:
     """How one kind of service is asked, and where its answer has the text."""
 
     base_url: str
-    key_variable: str
-    max_answer_tokens: int | None = None
+    key: ApiKey  # with the variable of its own service; no key need be there, as a server of one's own needs none
     path: str
-    headers: ClassVar[Mapping[str, str]] = {}
-
-    def key(self, variable: str) -> ApiKey:
-        """How the key is sent, if there is one: a server of one's own needs none."""
-        raise NotImplementedError
-
-    def body(self, options: ChatSettings, system: str, question: str) -> dict[str, Any]:
-        raise NotImplementedError
-
-    def text(self, answer: Any) -> str:
-        """The text of an answer; `UnusableAnswer` if it has none or is not complete."""
-        raise NotImplementedError
+    body: Callable[[ChatSettings, str, str], dict[str, Any]]  # of the system's words and the question
+    text: Callable[[Any], str]  # of an answer; `UnusableAnswer` if it has none or is not complete
+    headers: Mapping[str, str] = field(default_factory=dict)
+    max_answer_tokens: int | None = None
 
 
-class OpenAiApi(ChatApi):
-    """``POST /chat/completions``, as OpenAI, Ollama, vLLM and many others have it."""
-
-    base_url = "https://api.openai.com/v1"
-    key_variable = "OPENAI_API_KEY"
-    path = "/chat/completions"
-
-    def key(self, variable: str) -> ApiKey:
-        return ApiKey(variable, required=False)
-
-    def body(self, options: ChatSettings, system: str, question: str) -> dict[str, Any]:
-        limits = {} if options.max_answer_tokens is None else {"max_completion_tokens": options.max_answer_tokens}
-        messages = [{"role": "system", "content": system}, {"role": "user", "content": question}]
-        return {"model": options.model, "messages": messages, **limits, **_temperature(options)}
-
-    def text(self, answer: Any) -> str:
-        try:
-            choice = answer["choices"][0]
-            text, end = choice["message"]["content"], choice.get("finish_reason")
-            refusal = choice["message"].get("refusal")
-        except (KeyError, IndexError, TypeError, AttributeError):
-            raise UnusableAnswer("gave an answer that is not a chat completion: it has no choices[0].message.content") from None
-        if refusal or end not in (None, "stop"):
-            raise UnusableAnswer(_unfinished_reason("refusal" if refusal else end))
-        if not isinstance(text, str):
-            raise UnusableAnswer("gave an answer that has no text")
-        return text
+def _openai_body(options: ChatSettings, system: str, question: str) -> dict[str, Any]:
+    limits = {} if options.max_answer_tokens is None else {"max_completion_tokens": options.max_answer_tokens}
+    messages = [{"role": "system", "content": system}, {"role": "user", "content": question}]
+    return {"model": options.model, "messages": messages, **limits, **_temperature(options)}
 
 
-class AnthropicApi(ChatApi):
-    """``POST /messages``, version 2023-06-01."""
+def _openai_text(answer: Any) -> str:
+    try:
+        choice = answer["choices"][0]
+        text, end = choice["message"]["content"], choice.get("finish_reason")
+        refusal = choice["message"].get("refusal")
+    except (KeyError, IndexError, TypeError, AttributeError):
+        raise UnusableAnswer("gave an answer that is not a chat completion: it has no choices[0].message.content") from None
+    if refusal or end not in (None, "stop"):
+        raise UnusableAnswer(_unfinished_reason("refusal" if refusal else end))
+    if not isinstance(text, str):
+        raise UnusableAnswer("gave an answer that has no text")
+    return text
 
-    base_url = "https://api.anthropic.com/v1"
-    key_variable = "ANTHROPIC_API_KEY"
-    max_answer_tokens = 1024
-    path = "/messages"
-    headers: ClassVar[Mapping[str, str]] = {"anthropic-version": "2023-06-01"}
 
-    def key(self, variable: str) -> ApiKey:
-        return ApiKey(variable, header="x-api-key", prefix="", required=False)
+def _anthropic_body(options: ChatSettings, system: str, question: str) -> dict[str, Any]:
+    messages = [{"role": "user", "content": question}]
+    limits = {"max_tokens": options.max_answer_tokens}
+    return {"model": options.model, "system": system, "messages": messages, **limits, **_temperature(options)}
 
-    def body(self, options: ChatSettings, system: str, question: str) -> dict[str, Any]:
-        messages = [{"role": "user", "content": question}]
-        limits = {"max_tokens": options.max_answer_tokens}
-        return {"model": options.model, "system": system, "messages": messages, **limits, **_temperature(options)}
 
-    def text(self, answer: Any) -> str:
-        try:
-            texts = [block["text"] for block in answer["content"] if block["type"] == "text"]
-            end, whole = answer["stop_reason"], "".join(texts)
-        except (KeyError, TypeError):
-            raise UnusableAnswer("gave an answer that is not a message: it has no content blocks or no stop_reason") from None
-        if end not in ("end_turn", "stop_sequence"):
-            raise UnusableAnswer(_unfinished_reason(end))
-        if not texts:
-            raise UnusableAnswer("gave an answer that has no text")
-        return whole
+def _anthropic_text(answer: Any) -> str:
+    try:
+        texts = [block["text"] for block in answer["content"] if block["type"] == "text"]
+        end, whole = answer["stop_reason"], "".join(texts)
+    except (KeyError, TypeError):
+        raise UnusableAnswer("gave an answer that is not a message: it has no content blocks or no stop_reason") from None
+    if end not in ("end_turn", "stop_sequence"):
+        raise UnusableAnswer(_unfinished_reason(end))
+    if not texts:
+        raise UnusableAnswer("gave an answer that has no text")
+    return whole
 
 
 def _temperature(options: ChatSettings) -> dict[str, Any]:
@@ -280,7 +252,22 @@ def _unfinished_reason(end: object) -> str:
     return f"did not finish its answer ({end!r})"
 
 
-CHAT_APIS: dict[str, ChatApi] = {"openai": OpenAiApi(), "anthropic": AnthropicApi()}
+CHAT_APIS = {
+    # ``POST /chat/completions``, as OpenAI, Ollama, vLLM and many others have it.
+    "openai": ChatApi(
+        "https://api.openai.com/v1", ApiKey("OPENAI_API_KEY", required=False), "/chat/completions", _openai_body, _openai_text
+    ),
+    # ``POST /messages``, version 2023-06-01.
+    "anthropic": ChatApi(
+        "https://api.anthropic.com/v1",
+        ApiKey("ANTHROPIC_API_KEY", header="x-api-key", prefix="", required=False),
+        "/messages",
+        _anthropic_body,
+        _anthropic_text,
+        {"anthropic-version": "2023-06-01"},
+        max_answer_tokens=1024,
+    ),
+}
 
 
 class ChatModel:
@@ -294,7 +281,8 @@ class ChatModel:
         cache: ResponseCache | None = None,
     ) -> None:
         self._options, self._api = options.resolve(), CHAT_APIS[options.api]
-        key = self._api.key(self._options.key_variable) if self._options.key_variable else None
+        variable = self._options.key_variable
+        key = replace(self._api.key, variable=variable) if variable else None
         settings = replace(client, key=key, headers={**self._api.headers, **client.headers})
         self._client = JsonClient(self._options.base_url or self._api.base_url, settings, budget=budget, cache=cache)
 

@@ -235,7 +235,7 @@ class Rewriter:
         self._prompt = config.prompt or PROMPT
         cache = ResponseCache(Path(config.cache) if config.cache else cache_folder() / "rewriting")
         try:
-            self._model = ChatModel(_chat_options(config), _client_options(config), self.budget, cache)
+            self._model = ChatModel(_chat_options(config), ClientSettings.of(config, gives_up=True), self.budget, cache)
         except UsageError as error:
             raise UsageError(f"dataset.rewriter: {error}") from error
 
@@ -264,16 +264,6 @@ def described(config: RewriterSettings) -> dict[str, Any]:
 def _chat_options(config: RewriterSettings) -> ChatSettings:
     return ChatSettings(
         config.model, config.api, config.base_url, config.key_variable, config.temperature, config.max_answer_tokens
-    )
-
-
-def _client_options(config: RewriterSettings) -> ClientSettings:
-    return ClientSettings(
-        timeout_seconds=config.timeout_seconds,
-        retries=config.retries,
-        backoff_seconds=config.backoff_seconds,
-        requests_per_second=config.requests_per_second,
-        gives_up=True,
     )
 
 

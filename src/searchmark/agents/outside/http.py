@@ -268,7 +268,7 @@ class HttpAgent(RetrievalAgent):
         self._corpus: str | None = None
         self.needs_corpus = self._request.names("corpus")
         self._uses = {name for name in ("k", "vector", "corpus") if self._request.names(name)}
-        shown_url, options = _printable_url(self._config.url or ""), _client_settings(self._config)
+        shown_url, options = _printable_url(self._config.url or ""), ClientSettings.of(self._config)
         self._client = HttpClient(shown_url, options, error_in=self._reader.error_in)
         self._lookup = ServiceLookup.of(self._config, self._preset)
         self._lookup_value: str | None = None
@@ -287,7 +287,7 @@ class HttpAgent(RetrievalAgent):
         if "vector" in self._uses:
             _ = self.embedder
         if self._lookup is not None:
-            self._lookup_value = self._lookup.find(_client_settings(self._config))
+            self._lookup_value = self._lookup.find(ClientSettings.of(self._config))
 
     def initialize(self, corpus: Corpus) -> None:
         """A service has its own corpus; where the request names ours, it is that folder."""
@@ -343,7 +343,7 @@ class HttpAgent(RetrievalAgent):
         if self._preset is not None and self._preset.escape is not None:
             values["escaped"] = self._preset.escape(query)
         if self._lookup is not None:
-            values["found"] = self._lookup_value or self._lookup.find(_client_settings(self._config))
+            values["found"] = self._lookup_value or self._lookup.find(ClientSettings.of(self._config))
         if "corpus" in self._uses:
             values["corpus"] = self._corpus
         if "vector" in self._uses and self.embedder is not None:
@@ -381,15 +381,3 @@ def _decode_body(answer: HttpAnswer) -> str:
         return answer.content.removeprefix(BOM).decode(match[1] if match else "utf-8").strip()
     except (LookupError, UnicodeDecodeError):
         raise UnreadableAnswer(f"it is not text in {match[1] if match else 'UTF-8'}", ascii(answer.content[:80])) from None
-
-
-def _client_settings(config: HttpSettings) -> ClientSettings:
-    return ClientSettings(
-        timeout_seconds=config.timeout_seconds,
-        retries=config.retries,
-        backoff_seconds=config.backoff_seconds,
-        requests_per_second=config.requests_per_second,
-        max_response_bytes=config.max_response_bytes,
-        connections=config.connections,
-        follow_redirects=config.follow_redirects,
-    )

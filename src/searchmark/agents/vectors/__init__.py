@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class VectorPart:
-    """An embedder or index that comes with Searchmark.
+    """An embedder, index or reranker that comes with Searchmark.
 
     Its options are a class, imported when it is asked for: the fields say what is an address, a path or a key, and the class
     loads the model or opens the index.
@@ -26,8 +26,8 @@ class VectorPart:
 
     name: str
     code: str  # module:Class of its options
-    about: str  # for the docs
-    advice: str  # likewise: what an embedder needs, when to take an index
+    about: str = ""  # for the docs
+    advice: str = ""  # likewise: what an embedder needs, when to take an index
     aliases: tuple[str, ...] = ()
     extra: str | None = None  # of our package, without which it cannot be used
     problem: str | None = None  # module:function that says what is not installed
@@ -49,9 +49,9 @@ Choice = str | Mapping[str, Any]  # a name (``hnsw``), or a name and options (``
 
 
 class VectorParts:
-    """All embedders or all indexes: ours, and those of plug-ins, whose code is imported where an agent is made and nowhere else."""
+    """All embedders, indexes or rerankers: ours, and those of plug-ins, whose code is imported only where an agent is made."""
 
-    def __init__(self, word: str, kind: PluginKind, *parts: VectorPart) -> None:
+    def __init__(self, word: str, kind: PluginKind | None, *parts: VectorPart) -> None:
         self._word, self._kind = word, kind
         self.parts = {part.name: part for part in parts}
         self._by_name = {name: part for part in parts for name in (part.name, *part.aliases)}
@@ -67,7 +67,9 @@ class VectorParts:
     def plugin(self, choice: Any) -> Plugin | None:
         """The one of a plug-in that is chosen, not loaded."""
         name = _name_and_options(choice)[0]
-        return find_plugin(self._kind, name) if isinstance(name, str) and name not in self._by_name else None
+        if self._kind is None or not isinstance(name, str) or name in self._by_name:
+            return None
+        return find_plugin(self._kind, name)
 
     def settings(self, choice: Choice) -> Any:
         """The options of what is chosen, checked."""
@@ -96,7 +98,8 @@ class VectorParts:
         return () if plugin is None else (plugin_settings(plugin), NestedSettings(None, options))
 
     def _names(self) -> str:
-        return ", ".join(dict.fromkeys((*self.parts, *(plugin.name for plugin in installed_plugins(self._kind)))))
+        plugins = () if self._kind is None else installed_plugins(self._kind)
+        return ", ".join(dict.fromkeys((*self.parts, *(plugin.name for plugin in plugins))))
 
 
 def plugin_settings(plugin: Plugin) -> NestedSettings:

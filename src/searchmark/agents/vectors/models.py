@@ -104,7 +104,8 @@ class OpenAIModel(EmbeddingModel):
         self.revision = f"{options.revision}/{options.dimensions}"
         self.batch = options.batch
         self._options = options
-        self._client = JsonClient(options.url, _client_settings(options))
+        variable = key_variable_for(options.url, options.key_variable, OPENAI_URL, OPENAI_KEY_VARIABLE)
+        self._client = JsonClient(options.url, ClientSettings.of(options, key=ApiKey(variable) if variable else None))
         try:
             self.dimension = options.dimensions or self.encode(["how many numbers?"]).shape[1]
         except BaseException:
@@ -124,16 +125,6 @@ class OpenAIModel(EmbeddingModel):
 
     def close(self) -> None:
         self._client.close()
-
-
-def _client_settings(options: OpenAISettings) -> ClientSettings:
-    variable = key_variable_for(options.url, options.key_variable, OPENAI_URL, OPENAI_KEY_VARIABLE)
-    return ClientSettings(
-        key=ApiKey(variable) if variable else None,
-        timeout_seconds=options.timeout_seconds,
-        retries=options.retries,
-        requests_per_second=options.requests_per_second,
-    )
 
 
 def _vectors_of_answer(answer: Any, expected: int) -> Vectors:

@@ -152,10 +152,6 @@ class SnapshotSource(DocumentSource):
         blobs = self.snapshot.versions
         yield from self.reader.documents((path, blobs[path]) for path in sorted(blobs, key=walk_order))
 
-    @property
-    def reads_by_id(self) -> bool:
-        return True
-
     def read(self, ids: Sequence[str]) -> Iterator[Document]:
         blobs = self.snapshot.versions
         return filter(None, self.reader.documents((path, blobs[path]) for path in ids if path in blobs))
@@ -196,10 +192,6 @@ class CommitSource(DocumentSource):
 
     def stream(self) -> Iterator[Document | None]:
         yield from self._opened.stream()
-
-    @property
-    def reads_by_id(self) -> bool:
-        return True
 
     def read(self, ids: Sequence[str]) -> Iterator[Document]:
         yield from self._opened.read(ids)
@@ -265,10 +257,6 @@ class ExportedSource(DocumentSource):
     def stream(self) -> Iterator[Document | None]:
         yield from (None for _ in range(self.left_out))
         yield from map(self._document, sorted(self.blobs, key=walk_order))
-
-    @property
-    def reads_by_id(self) -> bool:
-        return True
 
     def read(self, ids: Sequence[str]) -> Iterator[Document]:
         return filter(None, (self._document(path) for path in ids if path in self.blobs))

@@ -22,7 +22,7 @@ from searchmark.records.matching import folder_roots, relative_path, without_det
 
 
 class DocumentSource:
-    """A source of documents. Override ``stream``, and ``read`` together with ``reads_by_id`` where reading some takes less.
+    """A source of documents. Override ``stream``, and ``read`` where reading some takes less than a pass over all.
 
     A source pickles, as the corpus over it does: it holds data about where the documents are, and no functions.
     """
@@ -33,8 +33,8 @@ class DocumentSource:
 
     @property
     def reads_by_id(self) -> bool:
-        """Whether reading some documents costs less than a pass over all."""
-        return False
+        """Whether reading some documents costs less than a pass over all: unless told otherwise, if ``read`` is there."""
+        return type(self).read is not DocumentSource.read
 
     def read(self, ids: Sequence[str]) -> Iterable[Document]:  # only asked where reads_by_id
         """The documents with these ids, in any order; what is no text is left out."""
@@ -73,10 +73,6 @@ class DocumentList(DocumentSource):
 
     def stream(self) -> Iterable[Document]:
         return self.documents
-
-    @property
-    def reads_by_id(self) -> bool:
-        return True
 
     def read(self, ids: Sequence[str]) -> Iterable[Document]:
         return [self._by_id[each] for each in dict.fromkeys(ids) if each in self._by_id]

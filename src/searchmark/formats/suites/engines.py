@@ -112,6 +112,9 @@ class ForeignMetric:
     why_none: str | None = None
 
 
+Translation = Callable[[dict[str, Any], int], ForeignMetric]  # of its options and its k
+
+
 def with_foreign_metric(suite: Suite, metric_name: str, metric: ForeignMetric) -> Suite:
     """The suite with this metric as its default, and a note that says so."""
     beginning = f"the suite names a metric of its own, {metric_name}"
@@ -125,28 +128,31 @@ def with_foreign_metric(suite: Suite, metric_name: str, metric: ForeignMetric) -
     return replace(suite, defaults=defaults, notes=(*suite.notes, note))
 
 
-def rank_eval_measures(metric: Any, suite: Suite) -> Suite:
-    """What the ``metric`` of a request to ``_rank_eval`` asks for."""
+def rank_eval_metric(metric: Any) -> tuple[str, ForeignMetric]:
+    """What the ``metric`` of a request to ``_rank_eval`` asks for, behind what it is called."""
     if not isinstance(metric, dict) or len(metric) != 1:
-        return with_foreign_metric(suite, "in 'metric'", ForeignMetric(why_none="it is not a mapping with one metric"))
-    (name, options), metric_name = next(iter(metric.items())), f"Elasticsearch's {quote_name(str(next(iter(metric))))}"
-    translate = _RANK_EVAL_METRICS.get(str(name))
-    if translate is None:
-        return with_foreign_metric(
-            suite, metric_name, ForeignMetric(why_none=f"the ones that are known are {', '.join(_RANK_EVAL_METRICS)}")
-        )
-    options = {} if options is None else options
+        return "in 'metric'", _not_computed("it is not a mapping with one metric")
+    name, options = next(iter(metric.items()))
+    known = _RANK_EVAL_METRICS.get(str(name))
+    if known is None:
+        translated = _not_computed(f"the ones that are known are {', '.join(_RANK_EVAL_METRICS)}")
+    else:
+        translated = _translate(*known, {} if options is None else options)
+    return f"Elasticsearch's {quote_name(str(name))}", translated
+
+
+def _translate(translate: Translation, names: Sequence[str], options: Any) -> ForeignMetric:
     if not isinstance(options, dict):
-        return with_foreign_metric(suite, metric_name, ForeignMetric(why_none="its options are not a mapping"))
-    unknown = next((each for each in options if each not in _RANK_EVAL_OPTIONS[str(name)]), None)
+        return _not_computed("its options are not a mapping")
+    unknown = next((each for each in options if each not in ("k", *names)), None)
     if unknown is not None:
-        return with_foreign_metric(
-            suite, metric_name, ForeignMetric(why_none=f"its option {quote_name(str(unknown))} is not known")
-        )
+        return _not_computed(f"its option {quote_name(str(unknown))} is not known")
     k = _int_option(options, "k", DEFAULT_CUTOFF)
-    if k is None or not 1 <= k <= HIGHEST_CUTOFF:
-        return with_foreign_metric(suite, metric_name, ForeignMetric(why_none="its k is not a number of hits"))
-    return with_foreign_metric(suite, metric_name, translate(options, k))
+    return translate(options, k) if k is not None and 1 <= k <= HIGHEST_CUTOFF else _not_computed("its k is not a number of hits")
+
+
+def _not_computed(why: str) -> ForeignMetric:
+    return ForeignMetric(why_none=why)
 
 
 def _int_option(options: dict[str, Any], name: str, default: int) -> int | None:
@@ -157,13 +163,13 @@ def _bool_option(options: dict[str, Any], name: str) -> bool:
     return str(options.get(name, False)).lower() == "true"
 
 
-def _threshold_metric(measure: str, unlike: str | None = None) -> Callable[[dict[str, Any], int], ForeignMetric]:
+def _threshold_metric(measure: str, unlike: str | None = None) -> Translation:
     def translated(options: dict[str, Any], k: int) -> ForeignMetric:
         rel = _int_option(options, "relevant_rating_threshold", 1)
         if rel is None or rel < 1:
-            return ForeignMetric(why_none="its relevant_rating_threshold is not a grade from 1")
+            return _not_computed("its relevant_rating_threshold is not a grade from 1")
         if _bool_option(options, "ignore_unlabeled"):
-            return ForeignMetric(why_none="with ignore_unlabeled it divides by the rated hits among the first k alone")
+            return _not_computed("with ignore_unlabeled it divides by the rated hits among the first k alone")
         return ForeignMetric(f"{measure}@{k}", rel, unlike=None if unlike is None else unlike.format(k=k))
 
     return translated
@@ -171,7 +177,7 @@ def _threshold_metric(measure: str, unlike: str | None = None) -> Callable[[dict
 
 def _gain_metric(options: dict[str, Any], k: int) -> ForeignMetric:
     if _int_option(options, "unknown_doc_rating", 0) != 0:
-        return ForeignMetric(why_none="with unknown_doc_rating a hit without a rating has a gain")
+        return _not_computed("with unknown_doc_rating a hit without a rating has a gain")
     if not _bool_option(options, "normalize"):
         return ForeignMetric(f"DCG@{k}", gain="exp")
     unlike = f"where fewer than {k} hits come, Elasticsearch's ideal list is as short as the answer, that of nDCG@{k} is not"
@@ -181,44 +187,36 @@ def _gain_metric(options: dict[str, Any], k: int) -> ForeignMetric:
 def _reciprocal_rank_metric(options: dict[str, Any], k: int) -> ForeignMetric:
     highest = _int_option(options, "maximum_relevance", 0)
     if _int_option(options, "unknown_doc_rating", 0) != 0:
-        return ForeignMetric(why_none="with unknown_doc_rating a hit without a rating has a gain")
+        return _not_computed("with unknown_doc_rating a hit without a rating has a gain")
     if not highest or not 1 <= highest <= 60:  # noqa: PLR2004  # as ERR has it
-        return ForeignMetric(why_none="its maximum_relevance is not a grade from 1 to 60")
+        return _not_computed("its maximum_relevance is not a grade from 1 to 60")
     return ForeignMetric(f"ERR(max={highest})@{k}")
 
 
 _FEWER_HITS_NOTE = "where fewer than {k} hits come, it divides by their number, P@{k} by {k}"
 
 
-_RANK_EVAL_METRICS: dict[str, Callable[[dict[str, Any], int], ForeignMetric]] = {
-    "precision": _threshold_metric("P", _FEWER_HITS_NOTE),
-    "recall": _threshold_metric("R"),
-    "mean_reciprocal_rank": _threshold_metric("RR"),
-    "dcg": _gain_metric,
-    "expected_reciprocal_rank": _reciprocal_rank_metric,
+# By what Elasticsearch calls them: how they are translated, and their options beside ``k``.
+_RANK_EVAL_METRICS: dict[str, tuple[Translation, Sequence[str]]] = {
+    "precision": (_threshold_metric("P", _FEWER_HITS_NOTE), ("relevant_rating_threshold", "ignore_unlabeled")),
+    "recall": (_threshold_metric("R"), ("relevant_rating_threshold",)),
+    "mean_reciprocal_rank": (_threshold_metric("RR"), ("relevant_rating_threshold",)),
+    "dcg": (_gain_metric, ("normalize", "unknown_doc_rating")),
+    "expected_reciprocal_rank": (_reciprocal_rank_metric, ("maximum_relevance", "unknown_doc_rating")),
 }
 
 
-_RANK_EVAL_OPTIONS = {
-    "precision": ("k", "relevant_rating_threshold", "ignore_unlabeled"),
-    "recall": ("k", "relevant_rating_threshold"),
-    "mean_reciprocal_rank": ("k", "relevant_rating_threshold"),
-    "dcg": ("k", "normalize", "unknown_doc_rating"),
-    "expected_reciprocal_rank": ("k", "maximum_relevance", "unknown_doc_rating"),
-}
-
-
-def quepid_measures(scorer: Entry, suite: Suite) -> Suite:
+def quepid_metric(scorer: Entry, suite: Suite) -> tuple[str, ForeignMetric]:
     """What the scorer of a Quepid case computes, by its name: an export has no more of it."""
     name = scorer.maybe_text("name") or ""
     match = _SCORER.fullmatch(name.strip())
-    metric_name = f"Quepid's scorer {quote_name(name)}"
     if match is None:
-        return with_foreign_metric(suite, metric_name, ForeignMetric(why_none="it is not one of those that Quepid comes with"))
-    kind, k = match[1].lower(), int(match[2])
-    if not k:
-        return with_foreign_metric(suite, metric_name, ForeignMetric(why_none="it looks at no hits"))
-    return with_foreign_metric(suite, metric_name, _quepid_metric(kind, k, scorer, suite))
+        metric = _not_computed("it is not one of those that Quepid comes with")
+    elif not int(match[2]):
+        metric = _not_computed("it looks at no hits")
+    else:
+        metric = _quepid_metric(match[1].lower(), int(match[2]), scorer, suite)
+    return f"Quepid's scorer {quote_name(name)}", metric
 
 
 def _quepid_metric(kind: str, k: int, scorer: Entry, suite: Suite) -> ForeignMetric:
@@ -233,7 +231,7 @@ def _quepid_metric(kind: str, k: int, scorer: Entry, suite: Suite) -> ForeignMet
     if kind == "err":
         return _quepid_err(k, scorer, suite)
     if kind == "cg":
-        return ForeignMetric(why_none="no measure adds up ratings without regard to rank")
+        return _not_computed("no measure adds up ratings without regard to rank")
     return ForeignMetric(f"{kind.upper()}@{k}")
 
 
@@ -241,7 +239,7 @@ def _quepid_err(k: int, scorer: Entry, suite: Suite) -> ForeignMetric:
     scale = [each for each in map(as_whole, scorer.listed("scale") if scorer.has("scale") else ()) if each is not None]
     highest = max(scale, default=QUEPID_TOP_RATING)
     if int(suite.judgments.grades.max()) > highest:
-        return ForeignMetric(why_none=f"there are ratings above {highest}, the highest of its scale")
+        return _not_computed(f"there are ratings above {highest}, the highest of its scale")
     return ForeignMetric(f"ERR(max={highest})@{k}")
 
 
@@ -273,7 +271,7 @@ def read_rank_eval(source: Source) -> Suite:
     check_cases(source.path, cases, "requests")
     suite = Suite.from_cases(source.name, cases, metadata=source.top().rest("requests"))
     metric = exact.top().values.get("metric")
-    return suite if metric is None else rank_eval_measures(metric, suite)
+    return suite if metric is None else with_foreign_metric(suite, *rank_eval_metric(metric))
 
 
 def _templates(top: Entry) -> dict[str, dict[str, Any]]:
@@ -411,8 +409,12 @@ class RatedDocuments:
     fields: dict[str, dict[str, object]] = field(default_factory=dict)
     unrated: int = 0
 
-    def add(self, entry: Entry, query: str, judgment: Judgment) -> None:
+    def add(self, entry: Entry, query: str, judgment: Judgment | None) -> None:
+        """A document of a query with its judgment; without one it is only counted."""
         judgments = self.judged.setdefault(query, {})
+        if judgment is None:
+            self.unrated += 1
+            return
         if judgment.target in judgments:
             raise entry.error("document", f"{judgment.target!r} is rated a second time for query {quote_name(query)}")
         judgments[judgment.target] = judgment
@@ -433,8 +435,10 @@ class RatedDocuments:
         )
 
 
-def combine_ratings(ratings: Sequence[float], *, whole: bool) -> float:
+def combine_ratings(ratings: Sequence[float], *, whole: bool) -> float | None:
     """The mean of one or two ratings, of more the lowest of the highest three; rounded where a book has whole ratings only."""
+    if not ratings:
+        return None
     best = sorted(ratings, reverse=True)[:HIGHEST_RATINGS]
     rating = best[-1] if len(ratings) >= HIGHEST_RATINGS else sum(best) / len(best)
     if not whole:
@@ -464,14 +468,12 @@ def read_quepid_json(source: Source) -> Suite:
         rated_documents.judged.setdefault(query, {})
         rated_documents.fields[query] = _kept_fields(entry)
         for rating, document, value in _ratings(entry):
-            if value is None:
-                rated_documents.unrated += 1
-            else:
-                rated_documents.add(rating, query, Judgment.of_gain(document, gradings.worth(rating, "rating", value)))
+            worth = None if value is None else gradings.worth(rating, "rating", value)
+            rated_documents.add(rating, query, None if worth is None else Judgment.of_gain(document, worth))
     gradings.check()
     suite = rated_documents.suite(source, top.maybe_text("case_name") or source.name)
     scorer = top.mapping("scorer") if isinstance(top.values.get("scorer"), dict) else None
-    return suite if scorer is None else quepid_measures(scorer, suite)
+    return suite if scorer is None else with_foreign_metric(suite, *quepid_metric(scorer, suite))
 
 
 def _ratings(query: Entry) -> list[tuple[Entry, str, Any]]:
@@ -494,15 +496,11 @@ def _read_book(source: Source, top: Entry) -> Suite:
     whole = top.values.get("support_implicit_judgements") is not True
     for pair in top.entries("query_doc_pairs"):
         query = pair.text("query_text").strip()
-        rated_documents.judged.setdefault(query, {})
         rated_documents.fields.setdefault(query, _kept_fields(pair))
         ratings = [each for each in (pair.entries("judgements") if pair.has("judgements") else ()) if _is_rating(each)]
-        if not ratings:
-            rated_documents.unrated += 1
-            continue
         several += len(ratings) > 1
         rating = combine_ratings([gradings.value(each, "rating") for each in ratings], whole=whole)
-        rated_documents.add(pair, query, Judgment.of_gain(pair.text("doc_id"), rating))
+        rated_documents.add(pair, query, None if rating is None else Judgment.of_gain(pair.text("doc_id"), rating))
     gradings.check()
     return rated_documents.suite(source, top.maybe_text("name") or source.name, notes=several_judges_note(several))
 
@@ -561,11 +559,9 @@ def _read_csv(source: Source) -> Suite:
     rated_documents, gradings = RatedDocuments(), GradeReader(source)
     for entry in TableRows(source).entries() if source.is_parquet else csv_entries(source, may_end_early=True):
         query = entry.text(*QUERY_COLUMNS).strip()
-        rated_documents.judged.setdefault(query, {})
-        if not str(entry.first(*RATING_COLUMNS) or "").strip():
-            rated_documents.unrated += 1
-            continue
-        rated_documents.add(entry, query, gradings.judgment(entry, entry.text(*DOCUMENT_COLUMNS), *RATING_COLUMNS))
+        is_rated = bool(str(entry.first(*RATING_COLUMNS) or "").strip())
+        judgment = gradings.judgment(entry, entry.text(*DOCUMENT_COLUMNS), *RATING_COLUMNS) if is_rated else None
+        rated_documents.add(entry, query, judgment)
     gradings.check()
     return rated_documents.suite(source, source.name)
 
@@ -581,11 +577,7 @@ def _read_book_csv(source: Source) -> Suite:
     whole = all(rating == round(rating) for _, ratings in rating_rows for rating in ratings)
     rated_documents, several = RatedDocuments(), 0
     for entry, ratings in rating_rows:
-        query = entry.text("query").strip()
-        rated_documents.judged.setdefault(query, {})
-        if not ratings:
-            rated_documents.unrated += 1
-            continue
         several += len(ratings) > 1
-        rated_documents.add(entry, query, Judgment.of_gain(entry.text("docid"), combine_ratings(ratings, whole=whole)))
+        rating, query = combine_ratings(ratings, whole=whole), entry.text("query").strip()
+        rated_documents.add(entry, query, None if rating is None else Judgment.of_gain(entry.text("docid"), rating))
     return rated_documents.suite(source, source.name, notes=several_judges_note(several))
