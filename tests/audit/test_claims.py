@@ -176,7 +176,7 @@ def test_semicolons_part_cells_and_commas_may_be_decimal(table: str, tmp_path: P
 def test_a_decimal_comma_keeps_its_digits(tmp_path: Path) -> None:
     path = tmp_path / "table.csv"
     path.write_text("name;n;P@10\na;24;0,350\n")
-    ((_, claim),) = read_claims(path).claims()
+    ((claim,),) = (row.claims for row in read_claims(path).rows)
     assert (claim.value.text, claim.value.value) == ("0.350", Fraction(35, 100))
 
 

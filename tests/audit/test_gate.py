@@ -356,6 +356,11 @@ class TestNoise:
         rules = [(GateRule(measure="nDCG@10", against="baseline", policy="non-inferior", margin=margin),) for margin in (0.01, 0.2)]
         assert [len(flapping(asked_twice(clean(), rules=each))) for each in rules] == [1, 0]
 
+    def test_one_observation_has_no_interval_that_could_flap(self) -> None:
+        one = clean().with_cases(replace(case, origin="the same") for case in clean().cases)
+        rules = (GateRule(measure="nDCG@10", against="baseline", policy="non-inferior", margin=0.01),)
+        assert flapping(asked_twice(one, rules=rules)) == []
+
     @pytest.mark.slow
     def test_one_agent_that_answers_the_same_twice_has_no_noise(self) -> None:
         comparing = (GateRule(measure="nDCG@10", against="baseline"),)

@@ -13,7 +13,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from searchmark.audit.check import AuditTable, Subject, check
+from searchmark.audit.check import AuditTable, Subject, check, ids_of
 from searchmark.measures.common import judged_share as share_judged
 from searchmark.measures.common import precision
 from searchmark.measures.hits import GradedHits
@@ -32,13 +32,13 @@ from searchmark.scoring.trust import is_control_run
 # Orders in which a list of targets may have been written without any agent: by id, by number, or as the corpus has them.
 
 SORTED = 0.9  # share of neighbours that are in such an order, or in its reverse: then the list tells nothing
-
 _NUMBER = re.compile("([0-9]+)")
 
 
 def is_sorted(one: Sequence[str], two: Sequence[str], subject: Subject) -> bool:
     """Whether ids rise, or fall, from each target (of ``one``) to the next (of ``two``), in any order that is none of an agent."""
-    return any(_rises_or_falls(key, one, two) for key in _keys({*one, *two}, subject))
+    rising = (list(map(lt, map(key, one), map(key, two))) for key in _keys({*one, *two}, subject))
+    return any(each and not 1 - SORTED < sum(each) / len(each) < SORTED for each in rising)
 
 
 def _keys(targets: set[str], subject: Subject) -> Iterator[Callable[[str], Any]]:
@@ -55,11 +55,6 @@ def _with_numbers(text: str) -> list[tuple[int, str]]:
     return [(len(part.lstrip("0")), part.lstrip("0")) if part.isdigit() else (0, part) for part in _NUMBER.split(text)]
 
 
-def _rises_or_falls(key: Callable[[str], Any], one: Sequence[str], two: Sequence[str]) -> bool:
-    rising = list(map(lt, map(key, one), map(key, two)))
-    return bool(rising) and not 1 - SORTED < sum(rising) / len(rising) < SORTED
-
-
 # Whether the gold is what an agent answers: its first hits are the targets, in the order in which the gold lists them.
 #
 # An honest agent does not get there, however good it is. Two people who judge the same documents agree on 42 to 49 % of what
@@ -70,19 +65,12 @@ def _rises_or_falls(key: Callable[[str], Any], one: Sequence[str], two: Sequence
 # right, and is only a warning.
 
 SEVERAL = 3  # targets of a case: with two, both coming first is common
-
 FEWEST_CASES_OF_AGREEMENT = 10  # with several targets each, so that a lucky handful is not reported
-
 FOUND_SHARE = 0.8  # mean share of the targets among as many first hits, together with their order
-
 SAME_SET = 0.9  # share of cases whose first hits are exactly the targets
-
 FAR_BEYOND, OTHERS_SAME_SET = 0.5, 0.1  # the same, where all other runs have next to none
-
 SAME_ORDER, FEWEST_PAIRS = 0.95, 20  # share of neighbours in the listed order, and how many there must be: by chance half of them
-
 MANY_GRADES = 4  # targets of a case, each with a grade of its own: grades that are ranks, as no person gives them
-
 BY_CHANCE = 20  # sets of documents that the targets are one of: with fewer, returning exactly them is easy
 
 
@@ -106,83 +94,77 @@ class GoldAgreement:
         return self.found >= FOUND_SHARE and self.pairs >= FEWEST_PAIRS and self.in_order >= SAME_ORDER
 
 
-@check(FindingKind(
-    "circular-gold", "error",
+@check(FindingKind("circular-gold", "error",
     "An agent returns the relevant targets first, in the very order in which the gold happens to list them.",
     "Gold that was made from an agent's own answers gives that agent nearly 1 and any other agent less, however good it is.",
     "Find out where the targets come from; have people, or a rule that no agent knows, decide which documents are relevant.",
-), FindingKind(
-    "answers-equal-gold", "warning",
+), FindingKind("answers-equal-gold", "warning",
     "An agent returns exactly the relevant targets in nearly all cases, or nearly all in the order that ranks ask for.",
     "Two people who judge the same documents share less than half of their relevant ones. Either the gold was made from "
     "these answers, or a rule decides what is right (such as a date) and the agent knows it, or the suite is too easy.",
     "Find out where targets and ranks come from; if they are independent of the agent, it is right: add harder cases.",
 ), theme=AGENTS, quick=True)  # fmt: skip
 def circularity(subject: Subject) -> Iterator[Finding]:
-    """Runs that the gold may have been made from."""
     agreements = {name: agreement_of(scores.matched, subject) for name, scores in subject.scores.items()}
     for name, agreement in agreements.items():
         if len(agreement.cases) < FEWEST_CASES_OF_AGREEMENT:
             continue
-        ids = subject.scores[name].matched.suite.table.ids
-        cases = [ids[row] for row in agreement.cases[agreement.same]]
+        cases = list(ids_of(subject.scores[name].matched.suite, agreement.cases[agreement.same]))
         best = max((each.same_share for other, each in agreements.items() if other != name), default=None)
         before = f"{name}: " if len(agreements) > 1 else ""
         others = "" if best is None else f", in the other runs in at most {best:.0%} of theirs"
         exactly = f"exactly the targets come first in {len(cases)} of {len(agreement.cases)} cases with {SEVERAL} or more{others}"
         order = f"{agreement.in_order:.0%} of {agreement.pairs} neighbouring targets are in"
+        far_beyond = best is not None and agreement.same_share >= FAR_BEYOND and best <= OTHERS_SAME_SET
         if agreement.has_order_of_gold and agreement.declared:
             yield finding("answers-equal-gold", f"{before}{order} the order that the gold asks for, and {exactly}", cases)
         elif agreement.has_order_of_gold:
             listing = "the order in which the gold happens to list them (by chance 50%)"
             yield finding("circular-gold", f"{before}{order} {listing}, and {exactly}", cases)
-        elif agreement.same_share >= SAME_SET or (
-            best is not None and agreement.same_share >= FAR_BEYOND and best <= OTHERS_SAME_SET
-        ):
+        elif agreement.same_share >= SAME_SET or far_beyond:
             yield finding("answers-equal-gold", f"{before}{exactly}", cases)
+
+
+def _targets_found(matched: MatchedRun, times: int) -> tuple[Ints, Ints]:
+    """How many targets of each case are among ``times`` as many first hits, and how many it has."""
+    suite, matches, rel = matched.suite, matched.matches, matched.suite.defaults.rel
+    targets = np.bincount(suite.judgments.case[suite.judgments.grades >= rel], minlength=len(suite))
+    first = matches.valid & (matches.grade >= rel) & (matches.rank <= times * targets[matches.case])
+    return np.bincount(matches.case[first], minlength=len(suite)), targets
 
 
 def agreement_of(matched: MatchedRun, subject: Subject) -> GoldAgreement:
     """How far the first hits of a run are the gold."""
     suite = matched.suite
-    relevant = suite.judgments.grades >= suite.defaults.rel
-    targets = np.bincount(suite.judgments.case[relevant], minlength=len(suite))
+    found, targets = _targets_found(matched, 1)
     usable = (targets >= SEVERAL) & matched.answerable & matched.complete & matched.graded & (matched.status == OK)
     cases = np.flatnonzero(usable)
     cases = cases[_are_choices(targets[cases], _candidates(matched, subject, cases))]
-    matches = matched.matches
-    first = matches.valid & (matches.grade >= suite.defaults.rel) & (matches.rank <= targets[matches.case])
-    target_hits = np.bincount(matches.case[first], minlength=len(suite))
     if not len(cases):
         return GoldAgreement(cases, 0.0, np.zeros(0, bool))
-    share = target_hits[cases] / targets[cases]
+    share = found[cases] / targets[cases]
     agreement = GoldAgreement(cases, float(share.mean()), share >= 1)
     if agreement.found < FOUND_SHARE:
         return agreement
+    relevant = suite.judgments.grades >= suite.defaults.rel
     return _with_order(agreement, matched, np.isin(suite.judgments.case, cases) & relevant, subject)
 
 
 def _are_choices(targets: Ints, candidates: Ints) -> NDArray[np.bool_]:
     """Whether returning exactly the targets takes more than luck: they are one of many sets of candidates."""
-    is_choice = targets < candidates
-    for row in np.flatnonzero(is_choice & (candidates < BY_CHANCE)).tolist():
-        is_choice[row] = comb(int(candidates[row]), int(targets[row])) >= BY_CHANCE
-    return is_choice
+    pairs = zip(targets.tolist(), candidates.tolist(), strict=True)
+    few = (size < of and (of >= BY_CHANCE or comb(of, size) >= BY_CHANCE) for size, of in pairs)
+    return np.fromiter(few, bool, len(targets))
 
 
 def _candidates(matched: MatchedRun, subject: Subject, cases: Ints) -> Ints:
     """How many documents each case chooses from, as far as that is known: its own, the corpus, or else all that were returned."""
-    own = matched.suite.table.documents
-    corpus_size = _returned(matched.run) if subject.ids is None else len(subject.ids)
-    own_sizes = np.zeros(len(cases), np.int64) if own is None else np.array([len(own[row]) for row in cases.tolist()], np.int64)
-    return np.where(own_sizes > 0, own_sizes, corpus_size)
-
-
-def _returned(run: Run) -> int:
-    """At least how many documents there are: those of the longest answer, or of all answers where they are short."""
-    if run.longest > BY_CHANCE:
-        return run.longest
-    return len(set(run.ids)) if isinstance(run.ids, list) else run.ids.n_unique()
+    own, run = matched.suite.table.documents, matched.run
+    if subject.ids is not None or run.longest > BY_CHANCE:
+        corpus_size = run.longest if subject.ids is None else len(subject.ids)
+    else:  # answers are short: all of them
+        corpus_size = len(set(run.ids)) if isinstance(run.ids, list) else run.ids.n_unique()
+    return np.array([(len(own[row]) if own is not None else 0) or corpus_size for row in cases.tolist()], np.int64)
 
 
 def _with_order(agreement: GoldAgreement, matched: MatchedRun, relevant: NDArray[np.bool_], subject: Subject) -> GoldAgreement:
@@ -237,9 +219,7 @@ def _in_order(matched: MatchedRun, ordering: Ints, subject: Subject, *, equals: 
 # never.
 
 FEWEST_CASES_WITH_SEVERAL = 20
-
 TIMES = 2  # as many first hits as there are targets
-
 WITHIN, OTHERS_WITHIN = 0.98, 0.8  # mean share of the targets, and what another run must stay below: else the suite is easy
 
 
@@ -249,26 +229,19 @@ WITHIN, OTHERS_WITHIN = 0.98, 0.8  # mean share of the targets, and what another
     "Find out where the targets came from; judge what the other runs return as well.",
 ), theme=AGENTS)  # fmt: skip
 def gold_within_first_hits(subject: Subject) -> Iterator[Finding]:
-    """Runs that have nearly all targets among their first hits where another serious one misses a fifth of them."""
     serious = {name: each.matched for name, each in subject.scores.items() if not is_control_run(each.matched.run)}
-    shares = {name: _share(matched, subject) for name, matched in serious.items()} if len(serious) > 1 else {}
-    names = [name for name, share in shares.items() if share is not None and share >= WITHIN]
-    lowest = min((share for share in shares.values() if share is not None), default=1.0)
-    if not names or lowest > OTHERS_WITHIN or list(circularity(subject)):
+    shares: dict[str, float] = {}
+    for name, matched in serious.items() if len(serious) > 1 else ():
+        cases = agreement_of(matched, subject).cases
+        if len(cases) >= FEWEST_CASES_WITH_SEVERAL:
+            found, targets = _targets_found(matched, TIMES)
+            shares[name] = float((found[cases] / targets[cases]).mean())
+    within, lowest = [name for name, share in shares.items() if share >= WITHIN], min(shares.values(), default=1.0)
+    if not within or lowest > OTHERS_WITHIN or list(circularity(subject)):
         return
-    for name in names:
+    for name in within:
         message = f"{shares[name]:.0%} of the targets are among its first hits, {TIMES} for each target"
         yield finding("gold-within-first-hits", f"{name}: {message}; of another run {lowest:.0%} are")
-
-
-def _share(matched: MatchedRun, subject: Subject) -> float | None:
-    """The mean share of targets among the first hits, over cases with several of them; None if there are too few."""
-    suite, matches, cases = matched.suite, matched.matches, agreement_of(matched, subject).cases
-    if len(cases) < FEWEST_CASES_WITH_SEVERAL:
-        return None
-    targets = np.bincount(suite.judgments.case[suite.judgments.grades >= suite.defaults.rel], minlength=len(suite))
-    first = matches.valid & (matches.grade >= suite.defaults.rel) & (matches.rank <= TIMES * targets[matches.case])
-    return float((np.bincount(matches.case[first], minlength=len(suite))[cases] / targets[cases]).mean())
 
 
 # Whether the judgments of a suite are those of a pool, so that what is judged tells about what is not.
@@ -298,13 +271,9 @@ def hits_without_chosen(matched: MatchedRun) -> GradedHits:
 # Pool bias: how many of the first hits of each run are judged, and what the others could be worth.
 
 POOL_DEPTH = 10
-
 FEWEST_CASES_OF_POOL = 10
-
-
 # A gap that could move P@k by a tenth; the upgrade by .096 that was retracted was made of such gaps. It must be beyond chance, too.
 GAP, CERTAIN = 0.1, 3.0
-
 FEW_JUDGED = 0.5  # of the first hits, from which on fewer are judged than are not
 
 
@@ -321,13 +290,11 @@ class PooledHits:
         return float(self.judged.mean())
 
 
-@check(FindingKind(
-    "judged-unevenly", "warning", "The first hits of one run are judged more often than those of another.",
+@check(FindingKind("judged-unevenly", "warning", "The first hits of one run are judged more often than those of another.",
     "A hit without a judgment counts as not relevant, so the run whose hits were not judged loses, whatever they are worth.",
     "Judge the first hits of all runs together, not knowing which run returned them, before the difference is relied on.",
     table="judged",
-), FindingKind(
-    "hardly-judged", "warning", "Most of the first hits of all runs have no judgment.",
+), FindingKind("hardly-judged", "warning", "Most of the first hits of all runs have no judgment.",
     "A hit without a judgment counts as not relevant: all means are too low, and differences may be those of the pool.",
     "Judge the first hits of these runs, or compare them by measures that skip what is not judged, such as Bpref.",
     table="judged",
@@ -339,22 +306,17 @@ def pool_bias(subject: Subject) -> Iterator[Finding]:
     if not pools or len(next(iter(pools.values())).judged) < FEWEST_CASES_OF_POOL:
         return
     most, least = (pick(pools, key=lambda name: pools[name].share) for pick in (max, min))
-    if pools[most].share < FEW_JUDGED:
+    high, low = pools[most], pools[least]
+    if high.share < FEW_JUDGED:
         highest = sorted(pools, key=lambda name: -pools[name].share)[:3]
         shares = ", ".join(f"{name} {pools[name].share:.0%}" for name in highest)
-        yield finding("hardly-judged", f"of the first {depth} hits at most {pools[most].share:.0%} are judged ({shares})")
-    if _gap(pools[most], pools[least]):
-        low = pools[least]
-        likely = f"P@{depth} of {least} would be {low.likely:.3f} instead of {low.precision:.3f} if the others were like them"
-        shares = f"{pools[most].share:.0%} of {most}, {low.share:.0%} of {least}"
-        yield finding("judged-unevenly", f"judged among the first {depth} hits: {shares}; {likely}")
-
-
-def _gap(most: PooledHits, least: PooledHits) -> bool:
-    """Whether two runs differ by much, and by more than the cases vary."""
-    difference = most.judged - least.judged
+        yield finding("hardly-judged", f"of the first {depth} hits at most {high.share:.0%} are judged ({shares})")
+    difference = high.judged - low.judged
     error = float(difference.std(ddof=1)) / np.sqrt(len(difference))
-    return bool(difference.mean() >= GAP and difference.mean() >= CERTAIN * error)
+    if difference.mean() >= GAP and difference.mean() >= CERTAIN * error:
+        likely = f"P@{depth} of {least} would be {low.likely:.3f} instead of {low.precision:.3f} if the others were like them"
+        shares = f"{high.share:.0%} of {most}, {low.share:.0%} of {least}"
+        yield finding("judged-unevenly", f"judged among the first {depth} hits: {shares}; {likely}")
 
 
 def judged_table(subject: Subject) -> AuditTable | None:
@@ -416,8 +378,6 @@ FAMILIES: Mapping[str, re.Pattern[str]] = {
 }
 
 Part = Literal["queries", "labels", "all", "check"]
-
-
 # What is a second look at a part, so that it should not be that of the same model.
 _CHECKED_BY: Mapping[Part, tuple[Part, ...]] = {
     "queries": ("labels", "check"),
@@ -425,8 +385,6 @@ _CHECKED_BY: Mapping[Part, tuple[Part, ...]] = {
     "labels": ("check",),
     "check": (),
 }
-
-
 # What a key of the metadata, or of a case, says that its value has made: the first that fits.
 _PARTS: tuple[tuple[Part, re.Pattern[str]], ...] = (
     ("check", re.compile(r"verif|valid|review|(?:double|cross)_?check|checked_by|audited")),
@@ -436,11 +394,8 @@ _PARTS: tuple[tuple[Part, re.Pattern[str]], ...] = (
 )
 
 _NO_MAKER = re.compile(r"count|number|date|time|version|seed|path|commit|temperature|hash|id$|approvals")
-
 _OF_CASES = ("generat", "written_by", "label", "judge", "annotat", "verif", "rewrit", "_model", "llm", "author")
-
 _LONGEST = 200  # letters of a value that is a name
-
 _FOLDERS = re.compile(r"(?:^|(?<=[\s:=]))(?:[/~.]|\w+://)\S*/")  # of files and addresses: they are called after people and machines
 
 
@@ -462,43 +417,28 @@ def families_of(name: str) -> set[str]:
     return {family for family, pattern in FAMILIES.items() if pattern.search(name)}
 
 
-@check(FindingKind(
-    "same-model-family", "warning", "The gold and an agent are from models of one family.",
+@check(FindingKind("same-model-family", "warning", "The gold and an agent are from models of one family.",
     "Models prefer what models of their family write and find, so that the agent scores higher than people would say.",
     "Have people, or a model of another family, judge a random part of the cases, and compare the agents on that part.",
-), FindingKind(
-    "checked-by-own-author", "warning", "One model has made the cases and has labelled or verified them.",
+), FindingKind("checked-by-own-author", "warning", "One model has made the cases and has labelled or verified them.",
     "A model repeats its own mistakes when it checks them, so a verification by it adds nothing.",
     "Have people, or a model of another family, verify a random part of the cases.",
 ), theme=AGENTS, quick=True)  # fmt: skip
 def model_families(subject: Subject) -> Iterator[Finding]:
-    """Gold and agents of one family, and gold that was checked by what had made it."""
     makers = list(dict.fromkeys(makers_of(subject.suite)))
-    yield from _checked_by_author(makers)
-    for name, scores in subject.scores.items():
-        sentence = _shared(makers, scores.matched.run)
-        if sentence is not None:
-            before = f"{name}: " if len(subject.scores) > 1 else ""
-            yield finding("same-model-family", f"{before}{sentence}")
-
-
-def _shared(makers: Sequence[Maker], run: Run) -> str | None:
-    """What of a run and what of the gold are of one family; None if nothing is."""
-    for name in names_in_run(run) if makers else ():
-        for maker in makers:
-            common = families_of(name) & maker.families
-            if common:
-                return f"the agent has {quote_name(name)}, the gold {quote_name(maker.name)} ({maker.key}): both {min(common)}"
-    return None
-
-
-def _checked_by_author(makers: Sequence[Maker]) -> Iterator[Finding]:
     for author, again in product(makers, makers):
         common = author.families & again.families
         if common and again.part in _CHECKED_BY[author.part]:
             models = f"{author.key} is {quote_name(author.name)} and {again.key} is {quote_name(again.name)}"
             yield finding("checked-by-own-author", f"{models}: both {min(common)}")
-            return
+            break
+    for run, scores in subject.scores.items() if makers else ():
+        for name, maker in product(names_in_run(scores.matched.run), makers):
+            if common := families_of(name) & maker.families:
+                before = f"{run}: " if len(subject.scores) > 1 else ""
+                both = f"the agent has {quote_name(name)}, the gold {quote_name(maker.name)} ({maker.key}): both {min(common)}"
+                yield finding("same-model-family", f"{before}{both}")
+                break
 
 
 def makers_of(suite: Suite) -> Iterator[Maker]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence, Set
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field
 from functools import cached_property, wraps
 from importlib import import_module
@@ -10,6 +10,8 @@ from pathlib import Path
 from types import ModuleType
 from typing import Literal, TypeVar
 from weakref import WeakKeyDictionary
+
+import numpy as np
 
 from searchmark.config.gates import CompareSettings, DecisionTable
 from searchmark.config.strict import short_repr
@@ -19,6 +21,7 @@ from searchmark.gates.baselines import NO_BASELINE, Baseline
 from searchmark.gates.rules import Rule
 from searchmark.measures.grammar import AnyMeasure, parse_measure, parse_measures
 from searchmark.measures.hits import Pool
+from searchmark.records.columns import Bools
 from searchmark.records.document import Document
 from searchmark.records.finding import FINDING_KINDS, OTHER, SEVERITIES, THEMES, Finding, FindingKind, Theme, register
 from searchmark.records.suite import Suite
@@ -27,7 +30,6 @@ from searchmark.scoring.match import expand_suite
 from searchmark.scoring.scores import Scores, default_measures
 
 AuditCell = str | int | float | bool | None
-
 Lack = Literal["queries", "corpus", "runs", "second_run", "gate"]
 
 
@@ -258,9 +260,13 @@ def by_theme(findings: Iterable[Finding]) -> dict[str, list[Finding]]:
     return {theme: some for theme, some in findings_by_theme.items() if some}
 
 
+def ids_of(suite: Suite, rows: Iterable[int] | Bools) -> Iterator[str]:
+    """The ids of cases: those of some rows, or of the rows that are marked."""
+    numbers = np.flatnonzero(rows).tolist() if isinstance(rows, np.ndarray) and rows.dtype == bool else rows
+    return (suite.table.ids[row] for row in numbers)
+
+
 TableMaker = Callable[[Subject], AuditTable | None]
-
-
 T = TypeVar("T")
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
 from io import StringIO
@@ -24,9 +24,7 @@ from searchmark.measures.grammar import AnyMeasure, Formula, parse_measure
 # A number as it was printed, and all that it can have been before it was rounded or truncated.
 
 MISSING = {"", "-", "–", "—", "n/a", "na", "nan", "none", "null", "?"}
-
 _NUMBER = re.compile(r"(?P<below>[<≤]?)\s*(?P<number>[+\-−]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d{1,2})?)\s*(?P<sign>%?)")
-
 LONGEST_NUMBER = 30
 
 
@@ -128,6 +126,12 @@ class ClaimedRow:
     p: PrintedNumber | None
     claims: tuple[Claim, ...]
 
+    @property
+    def ps(self) -> Iterator[tuple[str, PrintedNumber]]:
+        """Every p of the row, with how findings name it."""
+        columns = (("p", self.p), *((f"{each.header} p", each.p) for each in self.claims))
+        return ((f"{header} {p.text}", p) for header, p in columns if p is not None)
+
 
 @dataclass(frozen=True)
 class ClaimTable:
@@ -138,28 +142,22 @@ class ClaimTable:
     per_cent: tuple[str, ...] = ()  # columns that were read as per cent without a sign
     skipped: tuple[str, ...] = ()  # columns that were not read
 
-    def claims(self) -> Iterator[tuple[ClaimedRow, Claim]]:
-        return ((row, claim) for row in self.rows for claim in row.claims)
-
 
 # What the columns of a table of published numbers are.
 
 Role = Literal["name", "system", "segment", "n", "vs", "p", "value", "low", "high", "skipped"]
 
-
-_ROLES: dict[str, Role] = {
-    **dict.fromkeys(("name", "row"), "name"),
-    **dict.fromkeys(("system", "agent", "run", "model", "method", "engine", "retriever"), "system"),
-    **dict.fromkeys(
-        ("segment", "category", "dataset", "subset", "split", "language", "repository", "repo", "benchmark"), "segment"
-    ),
-    **dict.fromkeys(("n", "cases", "queries", "topics", "questions", "# queries", "#queries", "n queries"), "n"),
-    **dict.fromkeys(("vs", "vs.", "against", "baseline"), "vs"),
-    **dict.fromkeys(("p-value", "p value", "pvalue", "p_value"), "p"),
+_NAMES: dict[Role, tuple[str, ...]] = {
+    "name": ("name", "row"),
+    "system": ("system", "agent", "run", "model", "method", "engine", "retriever"),
+    "segment": ("segment", "category", "dataset", "subset", "split", "language", "repository", "repo", "benchmark"),
+    "n": ("n", "cases", "queries", "topics", "questions", "# queries", "#queries", "n queries"),
+    "vs": ("vs", "vs.", "against", "baseline"),
+    "p": ("p-value", "p value", "pvalue", "p_value"),
 }
+_ROLES = {name: role for role, names in _NAMES.items() for name in names}
 
 LONGEST_HEADER = 100  # signs that the name of a measure has at most
-
 
 _LIMITS: dict[str, Role] = {
     **dict.fromkeys(("low", "lower", "ci low", "ci lower", "95% low"), "low"),
@@ -168,9 +166,7 @@ _LIMITS: dict[str, Role] = {
 }
 
 _LIMIT = re.compile(rf"(?P<measure>.+?)[\s_]+(?P<what>{'|'.join(map(re.escape, _LIMITS))})", re.IGNORECASE)
-
 _PER_CENT = re.compile(r"\(?\s*(%|percent|per cent|in %)\s*\)?", re.IGNORECASE)
-
 _SPELLINGS = ((r"\bhits?@", "HitRate@"), (r"\s+at\s+(?=\d)", "@"), (r"^mean\s+", ""), (r"[\s-]score\b", ""), (r"[*`]", ""))
 
 
@@ -189,27 +185,20 @@ def column_of_header(header: str) -> ClaimColumn:
     name = re.sub(r"[*`]", "", header).strip()
     if len(name) > LONGEST_HEADER:
         return ClaimColumn("skipped", shortened(name, LONGEST_HEADER))
-    plain_role = _ROLES.get(name.lower())
-    if plain_role is not None:
-        return ClaimColumn(plain_role, name)
-    if name == "p":  # P is precision
-        return ClaimColumn("p", name)
-    limit = _LIMIT.fullmatch(name)
+    role = "p" if name == "p" else _ROLES.get(name.lower())  # P is precision
+    if role is not None:
+        return ClaimColumn(role, name)
+    limit, text = _LIMIT.fullmatch(name), name
     if limit is not None and (measure := _measure(limit["measure"])) is not None:
-        role = _LIMITS[limit["what"].lower()]
-        return ClaimColumn(role, _without_sign(limit["measure"]), measure, role != "p" and bool(_PER_CENT.search(limit["measure"])))
-    measure = _measure(name)
-    if measure is None:
+        role, text = _LIMITS[limit["what"].lower()], limit["measure"]
+    elif (measure := _measure(name)) is None:
         return ClaimColumn("skipped", name)
-    return ClaimColumn("value", _without_sign(name), measure, bool(_PER_CENT.search(name)))
-
-
-def _without_sign(header: str) -> str:
-    return _PER_CENT.sub("", header).strip()
+    per_cent = role != "p" and bool(_PER_CENT.search(text))
+    return ClaimColumn(role or "value", _PER_CENT.sub("", text).strip(), measure, per_cent)
 
 
 def _measure(header: str) -> AnyMeasure | None:
-    text = _without_sign(header)
+    text = _PER_CENT.sub("", header).strip()
     for pattern, ours in _SPELLINGS:
         text = re.sub(pattern, ours, text, flags=re.IGNORECASE)
     try:
@@ -221,21 +210,13 @@ def _measure(header: str) -> AnyMeasure | None:
 # Tables of published numbers from files: CSV, tab-separated, or a Markdown table.
 
 _DECIMAL_COMMA = re.compile(r"(?<=\d),(?=\d)")  # an interval has a blank or a semicolon between its ends
-
 _RULE = re.compile(r"[\s|:\-]+")
-
 _INTERVAL = re.compile(r"(?P<value>[^[(]+?)\s*[\[(]\s*(?P<low>[^,;–]+?)\s*(?:,|;|\bto\b|–)\s*(?P<high>[^,;–]+?)\s*[\])]")
-
 _WHOLE = re.compile(r"(?:n\s*=\s*)?(\d{1,3}(?:[,\s]\d{3})+|\d{1,12})", re.IGNORECASE)
-
 LONGEST_INTERVAL = 3 * LONGEST_NUMBER + 10  # signs of a cell
-
 MOST_CASES = 10**12
-
 MOST_MEASURES, MOST_NUMBERS = 100, 100_000  # every measure of a row is compared with every other
-
 LIKELY_PER_CENT = 10  # a column between 1 and this may be shares that are wrong as well as a very poor result in per cent
-
 LineCells = tuple[int, list[str]]
 
 
@@ -258,19 +239,13 @@ def _lines(path: Path) -> Iterator[LineCells]:
     if extension != ".csv":
         raise FormatError(path, None, "published numbers are read from .csv, .tsv or .md; name the file accordingly")
     lines = list(StringIO(text, newline=""))
-    return _with_points(list(csv_rows(path, lines, ";"))) if _by_semicolons(lines) else csv_rows(path, lines)
-
-
-def _by_semicolons(lines: Sequence[str]) -> bool:
-    """Whether a header has cells between semicolons, as spreadsheets write them where a comma is the decimal point."""
     header = next((line for line in lines if line.strip()), "")
-    return ";" in header and "," not in re.sub(r'"[^"]*"', "", header)
-
-
-def _with_points(rows: list[LineCells]) -> Iterator[LineCells]:
-    """Decimal commas become points, unless there are points already: then a comma parts thousands."""
-    commas = not any(re.search(r"\d\.\d", cell) for _, cells in rows[1:] for cell in cells)
-    return ((line, [_DECIMAL_COMMA.sub(".", cell) if commas else cell for cell in cells]) for line, cells in rows)
+    if ";" not in header or "," in re.sub(r'"[^"]*"', "", header):
+        return csv_rows(path, lines)
+    # Spreadsheets write semicolons where a comma is the decimal point. If there are points, a comma parts thousands.
+    rows = list(csv_rows(path, lines, ";"))
+    points = any(re.search(r"\d\.\d", cell) for _, cells in rows[1:] for cell in cells)
+    return ((line, cells if points else [_DECIMAL_COMMA.sub(".", cell) for cell in cells]) for line, cells in rows)
 
 
 def _markdown(text: str) -> Iterator[LineCells]:
@@ -294,6 +269,10 @@ class _ClaimCell:
     value: CellNumber
     low: CellNumber | None = None
     high: CellNumber | None = None
+
+
+def _printed_p(number: CellNumber | None) -> PrintedNumber | None:
+    return None if number is None else number.printed(per_cent=number.signed)
 
 
 class _ClaimReader:
@@ -350,11 +329,8 @@ class _ClaimReader:
     @cached_property
     def _per_cent(self) -> dict[str, bool]:
         """For each measure whether its numbers are in per cent; columns of one measure go together."""
-        return {name: self._marked(name) or name in self._assumed.values() for name in self._measures}
-
-    @property
-    def _measures(self) -> dict[str, ClaimColumn]:
-        return {each.measure.name: each for each in self._columns if each.role == "value" and each.measure is not None}
+        names = [each.measure.name for each in self._columns if each.role == "value" and each.measure is not None]
+        return {name: self._marked(name) or name in self._assumed.values() for name in names}
 
     def _marked(self, name: str) -> bool:
         """Whether the name of a column, or the sign in any cell, says so."""
@@ -385,16 +361,11 @@ class _ClaimReader:
         by_role = {each.role: text.strip() for each, text in zip(self._columns, texts, strict=True) if each.measure is None}
         name, system, segment = (by_role.get(role, "") for role in ("name", "system", "segment"))
         label = ", ".join(filter(None, (name, system, segment))) or f"line {line}"
-        return ClaimedRow(
-            label=shortened(label, 80),
-            system=system or name,
-            group=tuple(filter(None, (segment, name if system else ""))),
-            line=line,
-            n=self._n(line, by_role.get("n", "")),
-            vs=by_role.get("vs") or None,
-            p=next((self._p(line, at) for at, each in enumerate(self._columns) if each.role == "p" and each.measure is None), None),
-            claims=tuple(self._claims(line)),
-        )
+        n = self._n(line, by_role.get("n", ""))
+        of_row = (self._cells.get((line, at)) for at, each in enumerate(self._columns) if each.role == "p" and each.measure is None)
+        p = next((_printed_p(None if cell is None else cell.value) for cell in of_row), None)
+        group, vs = tuple(filter(None, (segment, name if system else ""))), by_role.get("vs") or None
+        return ClaimedRow(shortened(label, 80), system or name, group, line, n, vs, p, tuple(self._claims(line)))
 
     def _n(self, line: int, text: str) -> int | None:
         if text.lower() in MISSING:
@@ -406,28 +377,19 @@ class _ClaimReader:
             raise FormatError(self._path, f"line {line}", reason)
         return number
 
-    def _p(self, line: int, at: int) -> PrintedNumber | None:
-        cell = self._cells.get((line, at))
-        return None if cell is None else cell.value.printed(per_cent=cell.value.signed)
-
     def _claims(self, line: int) -> Iterator[Claim]:
-        for at, each in enumerate(self._columns):
-            cell = self._cells.get((line, at))
-            if each.role != "value" or each.measure is None or cell is None:
+        for at, column in enumerate(self._columns):
+            cell, measure = self._cells.get((line, at)), column.measure
+            if column.role != "value" or measure is None or cell is None:
                 continue
-            per_cent = self._per_cent[each.measure.name]
-            beside = {"low": cell.low, "high": cell.high} | self._limits(line, each.measure.name)
-            limits = {name: None if number is None else number.printed(per_cent=per_cent) for name, number in beside.items()}
-            claim = Claim(each.measure, each.header, cell.value.printed(per_cent=per_cent), limits["low"], limits["high"])
-            yield replace(claim, p=self._own_p(line, each.measure.name))
-
-    def _limits(self, line: int, measure: str) -> dict[str, CellNumber | None]:
-        return {
-            each.role: self._cells[line, at].value
-            for at, each in enumerate(self._columns)
-            if each.role in ("low", "high") and each.measure and each.measure.name == measure and (line, at) in self._cells
-        }
-
-    def _own_p(self, line: int, measure: str) -> PrintedNumber | None:
-        of = (at for at, each in enumerate(self._columns) if each.role == "p" and each.measure and each.measure.name == measure)
-        return next((self._p(line, at) for at in of), None)
+            beside = {"low": cell.low, "high": cell.high, "p": None} | {
+                each.role: self._cells[line, where].value
+                for where, each in enumerate(self._columns)
+                if each.role in ("low", "high", "p")
+                and each.measure
+                and each.measure.name == measure.name
+                and (line, where) in self._cells
+            }
+            per_cent = self._per_cent[measure.name]
+            low, high = (None if each is None else each.printed(per_cent=per_cent) for each in (beside["low"], beside["high"]))
+            yield Claim(measure, column.header, cell.value.printed(per_cent=per_cent), low, high, _printed_p(beside["p"]))

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from fractions import Fraction
 from functools import cache
-from itertools import combinations, groupby
+from itertools import chain, combinations, groupby, product
 from math import ceil, floor, inf, lcm, log2, sqrt
 
 from searchmark.audit.check import AuditTable
@@ -36,30 +36,25 @@ from searchmark.scoring.statistics import binomial_tail
 #   the corners of the square it is 0 but for P = R = 1, so its mean is at least P + R - 1.
 
 Statement = tuple[str, str]  # a code, and what contradicts what
+Result = tuple[ClaimedRow, Claim]
+_IN_CODES = {"P": "precision", "RR": "rr"}
 
 
 class RelatedClaims:
     """The numbers of a row that share their lowest relevant grade."""
 
     def __init__(self, claims: list[Claim]) -> None:
-        self.claims = claims
+        self.claims = sorted(claims, key=_cut)
+        # Those that say of how many cases the first hit is relevant, by whatever name.
+        self.first_hits = [each for each in claims if each.cutoff == 1 and each.definition and each.definition.first_hit]
+        self.hit_rates = [*self.of("Success"), *(each for each in self.first_hits if each.base != "Success")]
 
     def of(self, base: str) -> list[Claim]:
-        return sorted((each for each in self.claims if each.base == base), key=_cut)
+        return [each for each in self.claims if each.base == base]
 
     def below(self, base: str) -> list[Claim]:
         """The numbers of measures that are never above this one."""
-        return sorted((each for each in self.claims if each.definition and base in each.definition.at_most), key=_cut)
-
-    @property
-    def first_hits(self) -> list[Claim]:
-        """The numbers that say of how many cases the first hit is relevant."""
-        return [each for each in self.claims if each.cutoff == 1 and each.definition and each.definition.first_hit]
-
-    @property
-    def hit_rates(self) -> list[Claim]:
-        """Hit rates, also those that are called by another name at rank 1."""
-        return [*self.of("Success"), *(each for each in self.first_hits if each.base != "Success")]
+        return [each for each in self.claims if each.definition and base in each.definition.at_most]
 
 
 _FIX_DEFINITION = (
@@ -69,58 +64,46 @@ _FIX_DEFINITION = (
 _FIX_RECOUNT = "Compute both numbers again from the rankings, over the same cases, and print them with more decimals."
 
 
-register(CLAIMS, FindingKind(
-    "claim-precision-above-hit-rate", "error",
+register(CLAIMS, FindingKind("claim-precision-above-hit-rate", "error",
     "A published P@k is higher than its hit rate allows: a case without a hit adds nothing to P@k.",
     "P@k is at most 1 for a case with a hit and 0 for one without: its mean cannot exceed the share of cases with a hit.",
     _FIX_DEFINITION,
-), FindingKind(
-    "claim-precision-below-hit-rate", "error",
+), FindingKind("claim-precision-below-hit-rate", "error",
     "A published P@k is lower than HitRate@k / k: every case with a hit has at least one of k.",
     "Each case with a hit adds at least 1/k to P@k: the numbers belong to other cases, other cutoffs or another definition "
     "than the table says.",
     _FIX_DEFINITION,
-), FindingKind(
-    "claim-rr-above-hit-rate", "error", "A published MRR is higher than its hit rate allows.",
+), FindingKind("claim-rr-above-hit-rate", "error", "A published MRR is higher than its hit rate allows.",
     "A case with a hit adds at most 1, and one without a hit among the first k at most 1/(k + 1).",
     _FIX_RECOUNT,
-), FindingKind(
-    "claim-rr-below-hit-rate", "error", "A published MRR is lower than HitRate@k / k.",
+), FindingKind("claim-rr-below-hit-rate", "error", "A published MRR is lower than HitRate@k / k.",
     "A case with a hit among the first k has a reciprocal rank of at least 1/k.",
     _FIX_RECOUNT,
-), FindingKind(
-    "claim-above-hit-rate", "warning",
+), FindingKind("claim-above-hit-rate", "warning",
     "A published mean of recall, F1, average precision, Acc or nDCG is higher than the hit rate at its cutoff.",
     "All of them are 0 for a case without a hit, so that no mean exceeds the hit rate. A recall pooled over all targets may, "
     "and an nDCG that counts lower grades than the hit rate does.",
     "Say whether numbers are means over cases or pooled over all targets, and from which grade on a hit counts.",
-), FindingKind(
-    "claim-part-above-whole", "warning", "A published Acc@k is above R@k, or an AP above the recall at its cutoff.",
+), FindingKind("claim-part-above-whole", "warning", "A published Acc@k is above R@k, or an AP above the recall at its cutoff.",
     "Acc@k that asks for all targets is at most R@k; Acc@k that asks for one of them is a hit rate and may be above. AP that "
     "divides by all targets is at most the recall; one that divides by at most k may be above.",
     "Say which of both is meant (a hit rate is best called HitRate@k); if it is the first, compute both numbers again.",
-), FindingKind(
-    "claim-first-rank", "error", "Published P@1, HitRate@1 and MRR@1 differ.",
+), FindingKind("claim-first-rank", "error", "Published P@1, HitRate@1 and MRR@1 differ.",
     "With one hit, all three are 1 if it is relevant and 0 if it is not.",
     _FIX_DEFINITION,
-), FindingKind(
-    "claim-hit-rate-falls", "error", "A published hit rate (or Acc) falls as k grows.",
+), FindingKind("claim-hit-rate-falls", "error", "A published hit rate (or Acc) falls as k grows.",
     "A case with a hit among the first 5 has one among the first 10.",
     _FIX_RECOUNT,
-), FindingKind(
-    "claim-recall-falls", "error", "A published recall falls as k grows.",
+), FindingKind("claim-recall-falls", "error", "A published recall falls as k grows.",
     "What was found among the first 5 is found among the first 10, and the relevant targets are the same.",
     "Compute it again; a recall that divides by at most k is another measure and needs another name.",
-), FindingKind(
-    "claim-rr-falls", "error", "A published MRR falls as its cutoff grows.",
+), FindingKind("claim-rr-falls", "error", "A published MRR falls as its cutoff grows.",
     "A larger cutoff only adds first hits that a smaller one did not see.",
     _FIX_RECOUNT,
-), FindingKind(
-    "claim-precision-counts", "error", "The counts of relevant hits behind two published P@k contradict each other.",
+), FindingKind("claim-precision-counts", "error", "The counts of relevant hits behind two published P@k contradict each other.",
     "k * P@k counts the relevant hits: it cannot fall as k grows, nor grow by more than there are further hits.",
     _FIX_DEFINITION,
-), FindingKind(
-    "claim-f1", "error", "A published F1 lies outside what its precision and recall allow.",
+), FindingKind("claim-f1", "error", "A published F1 lies outside what its precision and recall allow.",
     "The F1 of two means is 2PR / (P + R), and a mean of F1 lies between P + R - 1 and that.",
     "Compute all three over the same cases and at the same cutoff, and say whether F1 is a mean or the F1 of means.",
 ), table="claims")  # fmt: skip
@@ -128,10 +111,9 @@ register(CLAIMS, FindingKind(
 
 def contradictions(row: ClaimedRow) -> Iterator[Statement]:
     """All relations that the numbers of a row break."""
-    grades = dict.fromkeys(each.rel for each in row.claims)
-    for rel in grades:
+    for rel in dict.fromkeys(each.rel for each in row.claims):
         claims = RelatedClaims([each for each in row.claims if each.base and each.rel == rel])
-        for rule in _RULES:
+        for rule in (_by_hit_rate, _by_hit_rates, _at_most, _first_rank, _falling, _relation_of_counts, _f1):
             yield from rule(claims)
 
 
@@ -145,63 +127,43 @@ def _above(code: str, claim: Claim, other: Claim, most: Fraction) -> Iterator[St
         yield code, f"{claim.text} is above {other.text}{allows}"
 
 
-def _below(code: str, claim: Claim, other: Claim, least: Fraction) -> Iterator[Statement]:
-    if claim.value.high < least:
-        yield code, f"{claim.text} is below what {other.text} needs, {three_digits(float(least))}"
+def _below_first_rank(claims: RelatedClaims) -> list[Claim]:
+    """The means of precision and of reciprocal ranks that hit rates bound."""
+    return [each for base in _IN_CODES for each in claims.of(base) if each.cutoff != 1]
 
 
-def _precision(claims: RelatedClaims) -> Iterator[Statement]:
-    for claim in claims.of("P"):
+def _by_hit_rate(claims: RelatedClaims) -> Iterator[Statement]:
+    for claim in _below_first_rank(claims):
         for hits in claims.hit_rates:
-            if hits is claim or claim.cutoff == 1:
-                continue
-            if _cut(claim) <= _cut(hits):
-                yield from _above("claim-precision-above-hit-rate", claim, hits, hits.value.high)
-            elif claim.cutoff is not None and hits.cutoff is not None:
-                further = Fraction(claim.cutoff - hits.cutoff, claim.cutoff)
-                yield from _above("claim-precision-above-hit-rate", claim, hits, _with_rest(hits, further))
-            if claim.cutoff is not None and _cut(hits) <= claim.cutoff:
-                yield from _below("claim-precision-below-hit-rate", claim, hits, hits.value.low / claim.cutoff)
+            yield from _by_one(claim, hits)
 
 
-def _with_rest(hits: Claim, further: Fraction) -> Fraction:
-    """The most that there can be if every case without a hit has ``further`` instead."""
-    share = min(Fraction(1), hits.value.high)
-    return share + (1 - share) * further
+def _by_one(claim: Claim, hits: Claim) -> Iterator[Statement]:
+    code, k, is_rank = f"claim-{_IN_CODES[claim.base]}", hits.cutoff, claim.base == "RR"
+    if _cut(claim) <= _cut(hits):
+        yield from _above(f"{code}-above-hit-rate", claim, hits, hits.value.high)
+    elif k is not None and (is_rank or claim.cutoff is not None):  # a case without a hit may have what is behind rank k
+        share = min(Fraction(1), hits.value.high)
+        yield from _above(f"{code}-above-hit-rate", claim, hits, share + (1 - share) * _most_from(claim, k))
+    divisor = k if is_rank else claim.cutoff
+    if divisor is not None and _cut(hits) <= _cut(claim) and claim.value.high < (least := hits.value.low / divisor):
+        yield f"{code}-below-hit-rate", f"{claim.text} is below what {hits.text} needs, {three_digits(float(least))}"
 
 
-def _reciprocal_rank(claims: RelatedClaims) -> Iterator[Statement]:
-    for claim in claims.of("RR"):
-        for hits in claims.hit_rates:
-            if hits is claim or claim.cutoff == 1:
-                continue
-            if _cut(claim) <= _cut(hits):
-                yield from _above("claim-rr-above-hit-rate", claim, hits, hits.value.high)
-            elif hits.cutoff is not None:
-                yield from _above("claim-rr-above-hit-rate", claim, hits, _with_rest(hits, Fraction(1, hits.cutoff + 1)))
-            if hits.cutoff is not None and hits.cutoff <= _cut(claim):
-                yield from _below("claim-rr-below-hit-rate", claim, hits, hits.value.low / hits.cutoff)
-
-
-def _hits_together(claims: RelatedClaims) -> Iterator[Statement]:
+def _by_hit_rates(claims: RelatedClaims) -> Iterator[Statement]:
     """What several hit rates allow where no single one contradicts."""
-    for claim in (each for base in ("P", "RR") for each in claims.of(base) if each.cutoff != 1):
-        cuts = [each for each in claims.hit_rates if each is not claim]
-        rule = _precision if claim.base == "P" else _reciprocal_rank
-        if len({each.cutoff for each in cuts}) > 1 and not any(rule(RelatedClaims([claim, *cuts]))):
-            yield from _of_stretches(claim, cuts)
-
-
-def _of_stretches(claim: Claim, cuts: list[Claim]) -> Iterator[Statement]:
-    name = "precision" if claim.base == "P" else "rr"
+    cuts = claims.hit_rates
     rates_text = " and ".join(each.text for each in sorted(cuts, key=_cut))
-    most = _most_of_stretches(claim, cuts)
-    if claim.value.low > most:
-        allow = f"which together allow at most {three_digits(float(most))}"
-        yield f"claim-{name}-above-hit-rate", f"{claim.text} is above {rates_text}, {allow}"
-    least = _least_of_stretches(claim, cuts)
-    if claim.value.high < least:
-        yield f"claim-{name}-below-hit-rate", f"{claim.text} is below what {rates_text} need together, {three_digits(float(least))}"
+    for claim in _below_first_rank(claims) if len({each.cutoff for each in cuts}) > 1 else ():
+        if any(statement for hits in cuts for statement in _by_one(claim, hits)):
+            continue
+        code, most, least = f"claim-{_IN_CODES[claim.base]}", _most_of_stretches(claim, cuts), _least_of_stretches(claim, cuts)
+        if claim.value.low > most:
+            allow = f"which together allow at most {three_digits(float(most))}"
+            yield f"{code}-above-hit-rate", f"{claim.text} is above {rates_text}, {allow}"
+        if claim.value.high < least:
+            need = f"what {rates_text} need together, {three_digits(float(least))}"
+            yield f"{code}-below-hit-rate", f"{claim.text} is below {need}"
 
 
 def _most_of_stretches(claim: Claim, cuts: list[Claim]) -> Fraction:
@@ -232,14 +194,11 @@ def _least_of_stretches(claim: Claim, cuts: list[Claim]) -> Fraction:
     return total
 
 
-def _in_hits(claims: RelatedClaims) -> Iterator[Statement]:
+def _at_most(claims: RelatedClaims) -> Iterator[Statement]:
     for claim in claims.below("Success"):
         for hits in claims.hit_rates:
             if _cut(claim) <= _cut(hits):
                 yield from _above("claim-above-hit-rate", claim, hits, hits.value.high)
-
-
-def _parts(claims: RelatedClaims) -> Iterator[Statement]:
     for recall in claims.of("R"):
         for claim in claims.below("R"):
             if _cut(claim) <= _cut(recall):
@@ -272,44 +231,21 @@ def _relation_of_counts(claims: RelatedClaims) -> Iterator[Statement]:
 
 
 def _f1(claims: RelatedClaims) -> Iterator[Statement]:
-    for claim in claims.of("F1"):
-        for precision in claims.of("P"):
-            for recall in claims.of("R"):
-                if claim.cutoff == precision.cutoff == recall.cutoff:
-                    yield from _f1_of(claim, precision, recall)
-
-
-def _f1_of(claim: Claim, precision: Claim, recall: Claim) -> Iterator[Statement]:
-    high = [min(Fraction(1), max(Fraction(0), each.value.high)) for each in (precision, recall)]
-    most = 2 * high[0] * high[1] / sum(high) if sum(high) else Fraction(0)
-    least = precision.value.low + recall.value.low - 1
-    if claim.value.low > most or claim.value.high < least:
-        limits = f"{three_digits(max(0.0, float(least)))} to {three_digits(float(most))}"
-        both = "whether it is a mean of F1 or the F1 of means"
-        yield "claim-f1", f"{claim.text} with {precision.text} and {recall.text}, which allow {limits} {both}"
-
-
-_RULES: tuple[Callable[[RelatedClaims], Iterator[Statement]], ...] = (
-    _precision,
-    _reciprocal_rank,
-    _hits_together,
-    _in_hits,
-    _parts,
-    _first_rank,
-    _falling,
-    _relation_of_counts,
-    _f1,
-)
+    for claim, precision, recall in product(*map(claims.of, ("F1", "P", "R"))):
+        high = [min(Fraction(1), max(Fraction(0), each.value.high)) for each in (precision, recall)]
+        most = 2 * high[0] * high[1] / sum(high) if sum(high) else Fraction(0)
+        least = precision.value.low + recall.value.low - 1
+        if claim.cutoff == precision.cutoff == recall.cutoff and (claim.value.low > most or claim.value.high < least):
+            limits = f"{three_digits(max(0.0, float(least)))} to {three_digits(float(most))}"
+            both = "whether it is a mean of F1 or the F1 of means"
+            yield "claim-f1", f"{claim.text} with {precision.text} and {recall.text}, which allow {limits} {both}"
 
 
 # Which means n cases can have: counts over n, and sums of reciprocal ranks.
 
 # Sums of reciprocal ranks are listed up to here; beyond, only the gaps at both ends are known.
 LONGEST_SUM, DEEPEST_SUM = 100, 10
-
 ALMOST = Fraction(1, 10**12)
-
-
 # Another n is searched up to this share of n and this many cases away, and for at most three different n.
 NEARBY, FARTHEST, MOST_SEARCHED = 0.5, 5000, 3
 
@@ -334,8 +270,7 @@ def count_limits(value: PrintedNumber) -> tuple[Fraction, Fraction]:
     return max(Fraction(0), value.low), min(highest, value.high)
 
 
-register(CLAIMS, FindingKind(
-    "claim-no-count", "error",
+register(CLAIMS, FindingKind("claim-no-count", "error",
     "A published share is one that no whole number of cases (or hits) over n gives, rounded or truncated.",
     "A hit rate is a number of cases divided by n, and P@k a number of hits divided by k * n. Others are not of n cases.",
     "State the n that the number was divided by, and whether failed or unjudged cases were left out.",
@@ -347,39 +282,30 @@ def impossible_counts(rows: Iterable[ClaimedRow]) -> Iterator[tuple[str, Stateme
     rows_with_n = sorted((row for row in rows if row.n is not None), key=lambda row: row.n or 0)
     searches = 0
     for n, of_n in groupby(rows_with_n, key=lambda row: row.n or 0):
-        shares = [(row, claim, parts_of_one(claim) or 0) for row in of_n for claim in row.claims if parts_of_one(claim)]
-        inside = [(row, claim, parts) for row, claim, parts in shares if claim.value.low <= 1 and claim.value.high >= 0]
-        unfit = [(row, claim, parts) for row, claim, parts in inside if not fitting_counts(claim.value, parts * n)]
+        shares = [(row, claim, parts) for row in of_n for claim in row.claims if (parts := parts_of_one(claim))]
+        shares = [each for each in shares if each[1].value.low <= 1 and each[1].value.high >= 0]
+        unfit = [each for each in shares if not fitting_counts(each[1].value, each[2] * n)]
         searches += bool(unfit)
-        look = bool(unfit) and searches <= MOST_SEARCHED
-        other = _other_n(n, [(claim.value, parts) for _, claim, parts in (*unfit, *inside)]) if look else None
+        other = _other_n(n, [*unfit, *shares]) if unfit and searches <= MOST_SEARCHED else None
         for row, claim, parts in unfit:
+            total = parts * n
+            what = f"{total} hits ({parts} for each of {n} cases)" if parts > 1 else f"{n} cases"
+            counts = (rounded(claim.value.value * total) for rounded in (floor, ceil))
+            nearest = ", ".join(f"{count}/{total} = {float(Fraction(count, total)):.4f}" for count in counts)
             fits = "" if other is None or claim is not unfit[0][1] else f" (all shares with n = {n} fit n = {other})"
-            yield row.label, ("claim-no-count", f"{claim.text} {_not_of(claim, parts, n)}{fits}")
+            yield row.label, ("claim-no-count", f"{claim.text} is not a share of {what}: {nearest}{fits}")
 
 
-def _not_of(claim: Claim, parts: int, n: int) -> str:
-    total, value = parts * n, claim.value.value
-    below, above = floor(value * total), ceil(value * total)
-    what = f"{total} hits ({parts} for each of {n} cases)" if parts > 1 else f"{n} cases"
-    return f"is not a share of {what}: {_share(below, total)}, {_share(above, total)}"
-
-
-def _share(count: int, total: int) -> str:
-    return f"{count}/{total} = {float(Fraction(count, total)):.4f}"
-
-
-def _other_n(n: int, shares: list[tuple[PrintedNumber, int]]) -> int | None:
+def _other_n(n: int, shares: list[tuple[ClaimedRow, Claim, int]]) -> int | None:
     """The nearest number of cases that fits all shares, the smaller one of two; None if none is near."""
     for distance in range(1, min(FARTHEST, max(2, int(n * NEARBY)))):
         for other in (n - distance, n + distance):
-            if other > 0 and all(fitting_counts(value, parts * other) for value, parts in shares):
+            if other > 0 and all(fitting_counts(claim.value, parts * other) for _, claim, parts in shares):
                 return other
     return None
 
 
-register(CLAIMS, FindingKind(
-    "claim-no-rank-sum", "error", "A published MRR is one that no n reciprocal ranks give.",
+register(CLAIMS, FindingKind("claim-no-rank-sum", "error", "A published MRR is one that no n reciprocal ranks give.",
     "MRR is a sum of n values 1, 1/2, 1/3 … or 0, divided by n; not every number is such a sum.",
     "State the n that the number was divided by, and whether failed or unjudged cases were left out.",
 ), table="claims")  # fmt: skip
@@ -436,23 +362,16 @@ def _sums(n: int, cutoff: int) -> int:
 # gain one step and one that loses five have a sum of five as well, and a sign test gives them p = 0.012.
 
 MOST_STEPS = 5  # that never show; six cases that move by one step in one direction have p = 2/2^6 = 0.03
-
 NORMAL_95 = 1.959964  # 97.5 % of a normal distribution
-
 LEVEL = 0.05
-
 LONGEST_TEST = 10_000  # cases up to which the exact distribution is added up
-
 MOST_NAMES = 5
-
-
 # A 95 % interval is flagged only if it is narrower than this share of the narrowest usual one (Wilson's at a half), less one
 # step at each end: what a bootstrap of few and binary values may fall short by.
 NARROWEST = 0.9
 
 
-register(CLAIMS, FindingKind(
-    "claim-difference-too-small", "warning",
+register(CLAIMS, FindingKind("claim-difference-too-small", "warning",
     "A published difference of means that no exact two-sided test of means shows with n cases.",
     "Whichever cases moved, a randomisation of the means gives p > 0.05; for hit rates, so do the sign test and McNemar's. "
     "For other measures a sign test may differ: it ignores how far cases moved.",
@@ -466,36 +385,26 @@ register(CLAIMS, FindingKind(
 
 def unsupported_differences(rows: Iterable[ClaimedRow]) -> Iterator[tuple[str, Statement]]:
     """What n cannot support: rows against the one that they name, or the best of a group against the others."""
-    everything = list(rows)
-    for measure in dict.fromkeys(claim.measure.name for row in everything for claim in row.claims):
-        for better, worse in _pairs(everything, measure):
-            of = (_claim(better, measure), _claim(worse, measure))
-            if of[0] is not None and of[1] is not None and better.n is not None and better.n == worse.n and of[0].measure.high <= 1:
-                yield from _difference((better, of[0]), (worse, of[1]), better.n)
+    claims = [(row, claim) for row in rows for claim in row.claims]
+    for measure in dict.fromkeys(claim.measure.name for _, claim in claims):
+        results = sorted(
+            (each for each in claims if each[1].measure.name == measure), key=lambda each: (each[0].group, each[0].line)
+        )
+        for _, group in groupby(results, key=lambda each: each[0].group):
+            for better, worse in _pairs(sorted(group, key=lambda each: -each[1].value.value)):
+                yield from _difference(*better, *worse)
 
 
-def _claim(row: ClaimedRow, measure: str) -> Claim | None:
-    return next((each for each in row.claims if each.measure.name == measure), None)
-
-
-def _pairs(rows: list[ClaimedRow], measure: str) -> Iterator[tuple[ClaimedRow, ClaimedRow]]:
-    """The differences that a table claims, the better one first."""
-    having = [row for row in rows if _claim(row, measure) is not None]
-    for _, group in groupby(sorted(having, key=lambda row: (row.group, row.line)), key=lambda row: row.group):
-        members = sorted(group, key=lambda row: -_value(row, measure))
-        by_system: dict[str | None, list[ClaimedRow]] = {}
-        for row in members:
-            by_system.setdefault(row.system, []).append(row)
-        vs_pairs = [(row, other) for row in members if row.vs is not None for other in by_system.get(row.vs, ())]
-        if any(row.vs is not None for row in members):
-            yield from (pair if _value(pair[0], measure) >= _value(pair[1], measure) else pair[::-1] for pair in vs_pairs)
-        else:
-            yield from ((members[0], other) for other in members[1:])
-
-
-def _value(row: ClaimedRow, measure: str) -> Fraction:
-    claim = _claim(row, measure)
-    return Fraction(-1) if claim is None else claim.value.value
+def _pairs(results: list[Result]) -> Iterator[tuple[Result, Result]]:
+    """The differences that a group of results, the best first, claims: the better one first."""
+    by_system: dict[str | None, list[Result]] = {}
+    for each in results:
+        by_system.setdefault(each[0].system, []).append(each)
+    if any(row.vs is not None for row, _ in results):
+        pairs = ((one, other) for one in results if one[0].vs is not None for other in by_system.get(one[0].vs, ()))
+        yield from (pair if pair[0][1].value.value >= pair[1][1].value.value else pair[::-1] for pair in pairs)
+    else:
+        yield from ((results[0], other) for other in results[1:])
 
 
 def check_baselines(table: ClaimTable) -> None:
@@ -510,9 +419,9 @@ def check_baselines(table: ClaimTable) -> None:
             raise UsageError(f"{table.name}, line {row.line}: {reason}")
 
 
-def _difference(better: tuple[ClaimedRow, Claim], worse: tuple[ClaimedRow, Claim], n: int) -> Iterator[tuple[str, Statement]]:
-    (row, claim), (other, lower) = better, worse
-    if claim.value.value == lower.value.value:
+def _difference(row: ClaimedRow, claim: Claim, other: ClaimedRow, lower: Claim) -> Iterator[tuple[str, Statement]]:
+    n = row.n
+    if n is None or n != other.n or claim.measure.high > 1 or claim.value.value == lower.value.value:
         return
     most = min(Fraction(1), claim.value.high) - max(Fraction(0), lower.value.low)
     label = f"{row.label} against {other.label}"
@@ -520,44 +429,27 @@ def _difference(better: tuple[ClaimedRow, Claim], worse: tuple[ClaimedRow, Claim
     if (too_small := _too_small(claim, most, n)) is not None:
         yield label, ("claim-difference-too-small", f"{both}: {too_small}")
         return
-    by_chance = NORMAL_95 * sqrt((_spread(claim) + _spread(lower)) / n)
-    if float(most) < by_chance and row.p is None and other.p is None and claim.p is None and lower.p is None:
+    means = (min(1.0, max(0.0, float(each.value.value))) for each in (claim, lower))
+    by_chance = NORMAL_95 * sqrt(sum(mean * (1 - mean) for mean in means) / n)  # no values between 0 and 1 vary more
+    if float(most) < by_chance and not any((row.p, other.p, claim.p, lower.p)):
+        # For a share of cases how few may have been lost for the gains to show.
+        losses = most_lost(round((claim.value.value - lower.value.value) * n), n) if parts_of_one(claim) == 1 else None
+        unless = "" if losses is None else f"; it shows only if the better one loses at most {plain_count(losses, 'case')}"
         chance = f"two independent samples of {n} cases may differ by {three_digits(by_chance)} by chance"
-        yield label, ("claim-difference-open", f"{both}: {chance}{_unless(claim, lower, n)}")
+        yield label, ("claim-difference-open", f"{both}: {chance}{unless}")
 
 
 def _too_small(claim: Claim, most: Fraction, n: int) -> str | None:
     """Why no randomisation of means can show a difference; None if one may."""
     if n <= MOST_STEPS:
         return f"{plain_count(n, 'case')} cannot show any difference"
-    step, parts = _step(claim), parts_of_one(claim)
-    if not step or (steps := most * n / step) >= MOST_STEPS + 1 or (parts is None and steps > MOST_STEPS):
+    parts, k = parts_of_one(claim), claim.cutoff
+    # The least by which two values of one case can differ; of other measures that may be as little as one likes.
+    step = Fraction(1, parts) if parts else Fraction(1, k * (k - 1)) if claim.base == "RR" and k is not None else None
+    if step is None or (steps := most * n / step) >= MOST_STEPS + 1 or (parts is None and steps > MOST_STEPS):
         return None
     what = {None: f"steps of {step} in {n} cases", 1: f"of {n} cases"}.get(parts, f"of {n * (parts or 1)} hits")
     return f"gains less losses are at most {three_digits(float(steps)) if parts is None else floor(steps)} {what}"
-
-
-def _step(claim: Claim) -> Fraction:
-    """The least by which two values of one case can differ; 0 where that may be as little as one likes."""
-    parts = parts_of_one(claim)
-    if parts is not None:
-        return Fraction(1, parts)
-    k = claim.cutoff
-    return Fraction(1, k * (k - 1)) if claim.base == "RR" and k is not None else Fraction(0)
-
-
-def _spread(claim: Claim) -> float:
-    """The variance of values between 0 and 1 with this mean: exactly so if they are 0 and 1, and never more."""
-    mean = min(1.0, max(0.0, float(claim.value.value)))
-    return mean * (1 - mean)
-
-
-def _unless(claim: Claim, lower: Claim, n: int) -> str:
-    """For a share of cases how few may have been lost for the gains to show."""
-    if parts_of_one(claim) != 1:
-        return ""
-    losses = most_lost(round((claim.value.value - lower.value.value) * n), n)
-    return "" if losses is None else f"; it shows only if the better one loses at most {plain_count(losses, 'case')}"
 
 
 @cache
@@ -570,12 +462,10 @@ def most_lost(gained: int, n: int) -> int | None:
     return too_many - 1 if too_many else None
 
 
-register(CLAIMS, FindingKind(
-    "claim-interval", "error", "A published interval does not hold its own value.",
+register(CLAIMS, FindingKind("claim-interval", "error", "A published interval does not hold its own value.",
     "An interval of a mean is built around it; this one belongs to another number.",
     "Compute value and interval from the same cases.",
-), FindingKind(
-    "claim-interval-narrow", "warning", "A published 95 % interval is narrower than n cases allow.",
+), FindingKind("claim-interval-narrow", "warning", "A published 95 % interval is narrower than n cases allow.",
     "The value and n fix the smallest standard error; repeated or dependent measurements may have been counted as cases.",
     "Resample queries, not single results or repetitions, and say what the interval covers.",
 ), table="claims")  # fmt: skip
@@ -617,14 +507,10 @@ register(CLAIMS, FindingKind(
 
 def small_ps(row: ClaimedRow) -> Iterator[Statement]:
     """Values of p below 1/2^n, the least of one-sided tests of n signs."""
-    for header, p in (("p", row.p), *((f"{each.header} p", each.p) for each in row.claims)):
-        if p is not None and row.n is not None and p.high >= 0 and row.n < -_log2(p.high):
+    for text, p in row.ps:
+        if row.n is not None and p.high >= 0 and (not p.high or row.n < -log2(p.high)):
             at_least = f"{row.n} cases give at least {three_digits(2.0 ** (1 - row.n))} in both directions"
-            yield "claim-p-too-small", f"{header} {p.text}: {at_least}, {three_digits(2.0**-row.n)} in one"
-
-
-def _log2(number: Fraction) -> float:
-    return log2(number) if number > 0 else -inf
+            yield "claim-p-too-small", f"{text}: {at_least}, {three_digits(2.0**-row.n)} in one"
 
 
 # All rules over a table of published numbers, one finding per code.
@@ -635,25 +521,18 @@ EXAMPLES = 3
 def check_claims(table: ClaimTable) -> list[Finding]:
     """What of these numbers no data could have given, and what it cannot support, the worst first."""
     check_baselines(table)
-    sentences_by_code: dict[str, list[str]] = {}
-    for label, (code, sentence) in _statements(table):
-        sentences_by_code.setdefault(code, []).append(f"{label}: {sentence}")
-    return by_severity(
-        [*(finding(code, _listed(sentences)) for code, sentences in sentences_by_code.items()), *_about_reading(table)]
-    )
+    rules = (_ranges, contradictions, impossible_sums, impossible_intervals, small_ps)
+    of_rows = ((row.label, statement) for row in table.rows for rule in rules for statement in rule(row))
+    sentences: dict[str, list[str]] = {}
+    for label, (code, sentence) in chain(of_rows, impossible_counts(table.rows), unsupported_differences(table.rows)):
+        sentences.setdefault(code, []).append(f"{label}: {sentence}")
+    found = [finding(code, _listed(some)) for code, some in sentences.items()]
+    return by_severity([*found, *_about_reading(table)])
 
 
-def _statements(table: ClaimTable) -> Iterator[tuple[str, Statement]]:
-    for row in table.rows:
-        for rule in (_ranges, contradictions, impossible_sums, impossible_intervals, small_ps):
-            yield from ((row.label, statement) for statement in rule(row))
-    yield from impossible_counts(table.rows)
-    yield from unsupported_differences(table.rows)
-
-
-def _listed(sentences: list[str]) -> str:
-    more = f"; and {len(sentences) - EXAMPLES} more" if len(sentences) > EXAMPLES else ""
-    return "; ".join(sentences[:EXAMPLES]) + more
+def _listed(parts: Sequence[str], between: str = "; ", last: str = "; and") -> str:
+    more = f"{last} {len(parts) - EXAMPLES} more" if len(parts) > EXAMPLES else ""
+    return between.join(parts[:EXAMPLES]) + more
 
 
 register(CLAIMS, FindingKind(
@@ -664,59 +543,52 @@ register(CLAIMS, FindingKind(
 
 
 def _ranges(row: ClaimedRow) -> Iterator[Statement]:
-    for claim in row.claims:
-        yield from _outside(claim.text, claim.value, claim.measure.low, claim.measure.high)
-    for header, p in (("p", row.p), *((f"{each.header} p", each.p) for each in row.claims)):
-        if p is not None:
-            yield from _outside(f"{header} {p.text}", p, 0.0, 1.0)
+    values = ((claim.text, claim.value, claim.measure.low, claim.measure.high) for claim in row.claims)
+    for text, value, least, most in chain(values, ((text, p, 0.0, 1.0) for text, p in row.ps)):
+        if value.high < least or value.low > most or value.value < least:
+            yield "claim-outside-range", f"{text} is outside {least:g} to {most:g}"
 
 
-def _outside(label: str, value: PrintedNumber, least: float, most: float) -> Iterator[Statement]:
-    if value.high < least or value.low > most or value.value < least:
-        yield "claim-outside-range", f"{label} is outside {least:g} to {most:g}"
-
-
-register(CLAIMS, FindingKind(
-    "claim-without-n", "note", "A published number without the number of cases behind it.",
+register(CLAIMS, FindingKind("claim-without-n", "note", "A published number without the number of cases behind it.",
     "Without n it cannot be known which shares are possible and which differences mean anything.",
     "Add a column n: the cases that the means are over.",
-), FindingKind(
-    "claim-read-as-per-cent", "note", "Columns that were read as per cent without a sign that says so.",
+), FindingKind("claim-read-as-per-cent", "note", "Columns that were read as per cent without a sign that says so.",
     "All their values are 1 or more, and none of these measures can exceed 1.",
     "Write a % into the cells or the name of the column.",
-), FindingKind(
-    "claim-columns-skipped", "note", "Columns of the table that are not known as measures and were not checked.",
+), FindingKind("claim-columns-skipped", "note", "Columns of the table that are not known as measures and were not checked.",
     "What was not read was not checked.",
     "`searchmark measures` lists the names that are read; remove the other columns or rename them.",
 ), table="claims")  # fmt: skip
 
 
 def _about_reading(table: ClaimTable) -> Iterator[Finding]:
-    without = [row.label for row in table.rows if row.n is None]
-    if without:
-        yield finding("claim-without-n", f"{plain_count(len(without), 'row')} of {len(table.rows)} without n: {_names(without)}")
-    if table.per_cent:
-        yield finding("claim-read-as-per-cent", f"read as per cent, without a sign that says so: {_names(list(table.per_cent))}")
-    if table.skipped:
-        yield finding("claim-columns-skipped", f"columns that are not checked: {_names(list(table.skipped))}")
-
-
-def _names(names: list[str]) -> str:
-    more = f" and {len(names) - EXAMPLES} more" if len(names) > EXAMPLES else ""
-    return ", ".join(names[:EXAMPLES]) + more
+    without, count = [row.label for row in table.rows if row.n is None], len(table.rows)
+    for code, what, names in (
+        ("claim-without-n", f"{plain_count(len(without), 'row')} of {count} without n", without),
+        ("claim-read-as-per-cent", "read as per cent, without a sign that says so", table.per_cent),
+        ("claim-columns-skipped", "columns that are not checked", table.skipped),
+    ):
+        if names:
+            yield finding(code, f"{what}: {_listed(names, ', ', ' and')}")
 
 
 def claims_table(table: ClaimTable) -> AuditTable:
     """Every number as it was read: what it can have been before it was rounded, and the counts that fit."""
     columns = ("row", "n", "measure", "printed", "at least", "at most", "counts")
-    rows = tuple(
-        (row.label, row.n, claim.measure.name, *_limits(claim.value), _counts_text(row, claim)) for row, claim in table.claims()
+    rows = (
+        (
+            row.label,
+            row.n,
+            each.measure.name,
+            each.value.text,
+            float(each.value.low),
+            float(each.value.high),
+            _counts_text(row, each),
+        )
+        for row in table.rows
+        for each in row.claims
     )
-    return AuditTable("claims", "Published numbers, as they were read", columns, rows)
-
-
-def _limits(value: PrintedNumber) -> tuple[str, float, float]:
-    return value.text, float(value.low), float(value.high)
+    return AuditTable("claims", "Published numbers, as they were read", columns, tuple(rows))
 
 
 def _counts_text(row: ClaimedRow, claim: Claim) -> str | None:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
 
-from searchmark.audit.check import Subject, check
+from searchmark.audit.check import Subject, check, ids_of
 from searchmark.formats.corpora.case_locations import excluded_fields
 from searchmark.records.columns import distinct
 from searchmark.records.document import field_texts
@@ -24,11 +24,8 @@ from searchmark.scoring.targets import DescribedIds, ExistingIds, NearIds, Remed
 # Targets that are not in the corpus.
 
 SHOWN = 3
-
 FEWEST_ALIKE = 3
-
 MOST = 0.5  # of the relevant targets: the mean then tells more of what is missing than of the search
-
 LINES = MATCHES.index("lines")
 
 
@@ -39,7 +36,6 @@ class MissingTargets:
     targets: tuple[str, ...]
     cases: tuple[str, ...]
     of: int
-
     near: NearIds
 
     @property
@@ -47,8 +43,8 @@ class MissingTargets:
         return len(self.targets) == self.of
 
     @property
-    def is_most(self) -> bool:
-        return missing_code(len(self.targets), self.of) != "unreachable-targets"
+    def code(self) -> str:
+        return missing_code(len(self.targets), self.of)
 
     @cached_property
     def remedy(self) -> Remedy | None:
@@ -58,7 +54,11 @@ class MissingTargets:
     @classmethod
     def of_subject(cls, subject: Subject) -> MissingTargets | None:
         """None where nothing is missing, or that is not known."""
-        if subject.survey is None or _none_missing(subject):
+        match = subject.suite.judgments.match
+        has_lines = match is not None and bool((match == LINES).any())
+        # Judging a run has shown already that no target is missing, but for targets with lines.
+        none_missing = any(each.matched.dropped.get("unreachable_targets") == 0 for each in subject.scores.values())
+        if subject.survey is None or (none_missing and not has_lines):
             return None
         suite = _expand_as_judged(subject)
         judgments = suite.judgments
@@ -72,43 +72,29 @@ class MissingTargets:
             if not existing.has_target(name):
                 rows.append(row)
                 targets.append(name)
-        cases = tuple(suite.table.ids[case] for case in judgments.case[rows].tolist()) if rows else ()
+        cases = tuple(ids_of(suite, judgments.case[rows].tolist())) if rows else ()
         return cls(tuple(targets), cases, int(relevant.sum()), NearIds(subject.survey.ids, targets)) if rows else None
-
-
-def _none_missing(subject: Subject) -> bool:
-    """Whether judging a run has shown already that no target is missing; it does not look at targets with lines."""
-    match = subject.suite.judgments.match
-    if match is not None and (match == LINES).any():
-        return False
-    return any(each.matched.dropped.get("unreachable_targets") == 0 for each in subject.scores.values())
 
 
 def _expand_as_judged(subject: Subject) -> Suite:
     """As runs on this corpus were judged by it, if there are any: expanding takes time."""
-    scored_suite = next((each.matched.suite for each in subject.scores.values()), None)
-    is_expanded = (
-        scored_suite is not None
-        and scored_suite.table.ids == subject.suite.table.ids
-        and not scored_suite.judgments.described.any()
-    )
-    return scored_suite if scored_suite is not None and is_expanded else subject.expanded
+    judged = next((each.matched.suite for each in subject.scores.values()), None)
+    if judged is None or judged.table.ids != subject.suite.table.ids or judged.judgments.described.any():
+        return subject.expanded
+    return judged
 
 
 # Findings on missing targets: all of them, most, or some.
 
 
-@check(FindingKind(
-    "all-targets-missing", "error", "None of the relevant targets is in the corpus.",
+@check(FindingKind("all-targets-missing", "error", "None of the relevant targets is in the corpus.",
     "Nothing could be found, whatever the search: a score of 0 says nothing of it.",
     "Name the corpus that the suite was made for, or write its targets as the corpus has them.",
     spoils=True,
-), FindingKind(
-    "most-targets-missing", "error", "More than half of the relevant targets are not in the corpus.",
+), FindingKind("most-targets-missing", "error", "More than half of the relevant targets are not in the corpus.",
     "No search can find them: every mean says more about what is missing than about the search.",
     "Name the corpus that the suite was made for, or write its targets as the corpus has them.",
-), FindingKind(
-    "unreachable-targets", "warning", "Relevant targets that are not in the corpus, up to half of all.",
+), FindingKind("unreachable-targets", "warning", "Relevant targets that are not in the corpus, up to half of all.",
     "No search can find them, so that the best possible value is below 1.",
     "Correct these targets or remove them, or name the corpus that the suite was made for.",
 ), theme=CORPUS, quick=True)  # fmt: skip
@@ -117,19 +103,18 @@ def missing_targets(subject: Subject) -> Iterator[Finding]:
     missing = MissingTargets.of_subject(subject)
     if missing is None:
         return
-    new_names = new_names_of(subject, missing)
+    new_names, of, others = new_names_of(subject, missing), missing.of, ""
+    pairs = list(zip(missing.targets, missing.cases, strict=True))
+    if missing.code == "unreachable-targets" and new_names:
+        pairs = [each for each in pairs if each[0] not in new_names]
+        others = f" (beside {len(new_names)} that seem to be renamed)"
+    if not pairs:
+        return
+    what = f"{len(pairs)} of {of} relevant targets ({share_text(len(pairs), of)}) are not in the corpus{others}"
     if missing.is_all:
-        none = f"none of the {missing.of} relevant targets is in the corpus" if missing.of > 1 else "its target is not there"
-        yield finding(
-            "all-targets-missing", f"{none}: {_examples(missing, missing.targets, new_names)}", dict.fromkeys(missing.cases)
-        )
-    elif missing.is_most:
-        count = len(missing.targets)
-        message = f"{count} of {missing.of} relevant targets ({share_text(count, missing.of)}) are not in the corpus"
-        examples = _examples(missing, missing.targets, new_names)
-        yield finding("most-targets-missing", f"{message}: {examples}", dict.fromkeys(missing.cases))
-    else:
-        yield from _some_missing(missing, new_names)
+        what = f"none of the {of} relevant targets is in the corpus" if of > 1 else "its target is not there"
+    examples = _examples(missing, [target for target, _ in pairs], new_names)
+    yield finding(missing.code, f"{what}: {examples}", dict.fromkeys(case for _, case in pairs))
 
 
 def missing_code(missing: int, of: int) -> str:
@@ -139,46 +124,31 @@ def missing_code(missing: int, of: int) -> str:
     return "most-targets-missing" if missing > MOST * of else "unreachable-targets"
 
 
-def _some_missing(missing: MissingTargets, new_names: Mapping[str, str]) -> Iterator[Finding]:
-    rest = [each for each in zip(missing.targets, missing.cases, strict=True) if each[0] not in new_names]
-    if rest:
-        others = f" (beside {len(new_names)} that seem to be renamed)" if new_names else ""
-        message = (
-            f"{len(rest)} of {missing.of} relevant targets ({share_text(len(rest), missing.of)}) are not in the corpus{others}"
-        )
-        examples = _examples(missing, [target for target, _ in rest], new_names)
-        yield finding("unreachable-targets", f"{message}: {examples}", dict.fromkeys(case for _, case in rest))
-
-
 def _examples(missing: MissingTargets, targets: Sequence[str], new_names: Mapping[str, str]) -> str:
     """Examples of missing targets with what is near to them, and the change that would make them fit."""
     distinct, remedy = list(dict.fromkeys(targets)), missing.remedy
     if remedy is not None:
         return remedy.example(targets)
     text = missing.near.examples(*distinct[:SHOWN], both_sides=missing.is_all, known=new_names)
-    rest = len(distinct) - SHOWN
-    return f"{text} and {rest} others" if rest > 0 else text
+    return text if len(distinct) <= SHOWN else f"{text} and {len(distinct) - SHOWN} others"
 
 
 # Documents that a suite wants to exclude by a field, and whether that can be done.
 
 
-@check(FindingKind(
-    "exclusions-not-applied", "warning", "Documents were to be excluded by a field, and could not be.",
+@check(FindingKind("exclusions-not-applied", "warning", "Documents were to be excluded by a field, and could not be.",
     "They count as relevant although the suite says that they are not.",
     "Name the corpus with --corpus, as a JSON, JSONL or CSV file whose documents have the field.",
-), FindingKind(
-    "exclusions-without-effect", "warning", "No document has the value of a field that a suite excludes.",
+), FindingKind("exclusions-without-effect", "warning", "No document has the value of a field that a suite excludes.",
     "Nothing is excluded by it, so that documents may count as relevant although the suite says that they are not.",
     "Compare it with the values that the corpus has.",
 ), theme=CORPUS, quick=True)  # fmt: skip
 def exclusion_findings(subject: Subject) -> Iterator[Finding]:
-    """Fields that are not known, because the corpus is not or has none of them; and values that no document has."""
-    cases_of = dict[tuple[str, str], list[str]]()
-    for case, exclude in zip(subject.suite.table.ids, subject.suite.table.excludes or (), strict=False):
+    cases_of = dict[tuple[str, str], dict[int, None]]()
+    for case, exclude in enumerate(subject.suite.table.excludes or ()):
         for name, values in exclude.items():
             for value in field_texts(values):
-                cases_of.setdefault((name, value), []).append(case)
+                cases_of.setdefault((name, value), {})[case] = None
     if not cases_of:
         return
     table = excluded_fields(subject.suite, subject.survey)
@@ -186,36 +156,26 @@ def exclusion_findings(subject: Subject) -> Iterator[Finding]:
     if unknown:
         why = "the corpus is not known" if table is None else "no document of the corpus has such a field"
         message = f"documents were to be excluded by {', '.join(unknown)} and were not: {why}"
-        yield finding(
-            "exclusions-not-applied",
-            message,
-            _in_order(subject, (case for each, of in cases_of.items() if each[0] in unknown for case in of)),
-        )
+        cases = sorted({case for each, of in cases_of.items() if each[0] in unknown for case in of})
+        yield finding("exclusions-not-applied", message, ids_of(subject.suite, cases))
     idle = [each for each in cases_of if table is not None and each[0] in table.ids and not table.having(each[0], each[1:])]
     if idle:
         values_text = ", ".join(f"{name}: {value}" for name, value in idle)
-        cases = _in_order(subject, (case for each in idle for case in cases_of[each]))
-        yield finding("exclusions-without-effect", f"no document has a value that is excluded: {values_text}", cases)
-
-
-def _in_order(subject: Subject, some: Iterable[str]) -> list[str]:
-    cases = set(some)
-    return [case for case in subject.suite.table.ids if case in cases]
+        cases = sorted({case for each in idle for case in cases_of[each]})
+        message = f"no document has a value that is excluded: {values_text}"
+        yield finding("exclusions-without-effect", message, ids_of(subject.suite, cases))
 
 
 # Queries and judgments that were joined by id: whether the join covers both sides.
 
 TOLERATED = 0.05  # share of judged cases without a query where all queries are judged
-
 UNJUDGED = ("topics_without_judgments", "queries_without_judgments")
 
 
-@check(FindingKind(
-    "nothing-joined", "error", "No judged case has a query, and no query that was read is judged.",
+@check(FindingKind("nothing-joined", "error", "No judged case has a query, and no query that was read is judged.",
     "No agent can be asked these cases, and a run on these queries was judged by none of them.",
     "Write the ids of queries and judgments alike, or name the queries that belong to these judgments.",
-), FindingKind(
-    "partial-join", "warning", "Judged cases without a query, while other cases have one.",
+), FindingKind("partial-join", "warning", "Judged cases without a query, while other cases have one.",
     "Only a part of the judgments is joined with queries: cases without one cannot be asked.",
     "Check that queries and judgments are of one collection and write their ids alike.",
 ), theme=CORPUS, quick=True)  # fmt: skip
@@ -247,7 +207,6 @@ def partial_join(subject: Subject) -> Iterator[Finding]:
 # Globs and symbols checked against the ids of the corpus, and against each other.
 
 BROAD = 0.5  # share of all documents: a random ranking then has this precision
-
 FEWEST_DOCUMENTS = 10  # of which half is more than a handful
 
 
@@ -263,21 +222,17 @@ class DescribedTarget:
         return self.judgment.match, self.judgment.target
 
 
-@check(FindingKind(
-    "no-pattern-fits", "error", "All relevant targets are globs and symbols, and no document fits any of them.",
+@check(FindingKind("no-pattern-fits", "error", "All relevant targets are globs and symbols, and no document fits any of them.",
     "Whatever is returned scores 0, which says nothing of the search.",
     "Correct them; see how ids of the corpus are written, or name the corpus that they are about.",
     spoils=True,
-), FindingKind(
-    "patterns-without-match", "warning", "Globs and symbols of relevant targets that no document fits.",
+), FindingKind("patterns-without-match", "warning", "Globs and symbols of relevant targets that no document fits.",
     "They add nothing to find, and a case that has only such ones can only score 0.",
     "Correct them or remove them; see how ids of the corpus are written.",
-), FindingKind(
-    "patterns-in-other-case", "warning", "Globs and symbols that documents fit only if case is ignored.",
+), FindingKind("patterns-in-other-case", "warning", "Globs and symbols that documents fit only if case is ignored.",
     "What they mean is there and counts as not relevant.",
     "Write them as the corpus does, or set ignore_case: true in the suite's defaults.",
-), FindingKind(
-    "broad-patterns", "warning", "Globs and symbols that half of all documents fit, or more.",
+), FindingKind("broad-patterns", "warning", "Globs and symbols that half of all documents fit, or more.",
     "Any ranking finds them: a random one then has a precision of one half or more.",
     "Narrow them, or name the targets.",
 ), theme=CORPUS, quick=True)  # fmt: skip
@@ -286,7 +241,7 @@ def pattern_findings(subject: Subject) -> Iterator[Finding]:
 
     Beside a report only those of cases that have no target for it: looking all of them up again would take too long.
     """
-    patterns = list(_described_targets(subject, None if subject.corpus is not None else _without_target(subject)))
+    patterns = _described_targets(subject)
     if subject.ids is None or not patterns:
         return
     ignoring = subject.suite.defaults.ignore_case
@@ -313,23 +268,23 @@ def pattern_findings(subject: Subject) -> Iterator[Finding]:
     )  # fmt: skip
 
 
-@check(FindingKind(
-    "symbols-outside-patterns", "note", "Symbols that no pattern of their own case fits.",
+@check(FindingKind("symbols-outside-patterns", "note", "Symbols that no pattern of their own case fits.",
     "Patterns and symbols of a case should describe the same targets: one of both may be mistyped or too narrow.",
     "Check the patterns of these cases; nothing has to be done where they are meant to add other targets.",
 ), theme=CORPUS, after="deprecated-targets")  # fmt: skip
 def symbols_outside_patterns(subject: Subject) -> Iterator[Finding]:
     """Symbols of cases that have patterns too, none of which fits them: neither as it is written nor in the corpus."""
-    if not subject.suite.judgments.described.any():
+    suite, ignoring = subject.suite, subject.suite.defaults.ignore_case
+    if not suite.judgments.described.any():
         return
-    ids = None if subject.ids is None else DescribedIds(subject.ids, ignore_case=subject.suite.defaults.ignore_case)
+    ids = None if subject.ids is None else DescribedIds(subject.ids, ignore_case=ignoring)
     outside, symbols, by_case_alone = list[DescribedTarget](), 0, 0
-    for case in subject.suite.cases:
+    for case in suite.cases:
         globs = [each for each in case.judgments if each.match == "glob" and each.grade > 0]
         for symbol in (each for each in case.judgments if each.match == "symbol" and each.grade > 0 and globs):
             symbols += 1
             names = [symbol.target] if ids is None else [symbol.target, *ids.meant_by(symbol)]
-            if not _any_fits(globs, names, ignore_case=subject.suite.defaults.ignore_case):
+            if not _any_fits(globs, names, ignore_case=ignoring):
                 outside.append(DescribedTarget(case.id, symbol))
                 by_case_alone += _any_fits(globs, names, ignore_case=True)
     if outside:
@@ -343,21 +298,20 @@ def _any_fits(globs: Sequence[Judgment], names: Sequence[str], *, ignore_case: b
     return any(judgment_fits(glob, name, ignore_case=ignore_case) for glob in globs for name in names)
 
 
-def _described_targets(subject: Subject, case_ids: Collection[str] | None) -> Iterator[DescribedTarget]:
-    """Of all cases, or only those that are named."""
-    if subject.suite.judgments.described.any() and (case_ids is None or case_ids):
-        cases = (case for case in subject.suite.cases if case_ids is None or case.id in case_ids)
-        for case in cases:
-            yield from (DescribedTarget(case.id, each) for each in case.judgments if is_pattern(each) and each.grade > 0)
+def _described_targets(subject: Subject) -> list[DescribedTarget]:
+    """Of all cases, or without documents only of those that have nothing relevant once their patterns are looked up.
 
-
-def _without_target(subject: Subject) -> set[str]:
-    """Cases that have nothing relevant once their patterns are looked up, which has been done where runs were judged."""
-    scored_suite = next((each.matched.suite for each in subject.scores.values()), None)
-    if scored_suite is None or subject.ids is None:
-        return set()
-    relevant = np.bincount(scored_suite.judgments.case[scored_suite.judgments.grades > 0], minlength=len(scored_suite))
-    return {scored_suite.table.ids[row] for row in np.flatnonzero(relevant == 0).tolist()}
+    That has been done where runs were judged.
+    """
+    suite, judged = subject.suite, next((each.matched.suite for each in subject.scores.values()), None)
+    hollow: set[str] = set()
+    if subject.corpus is None and judged is not None and subject.ids is not None:
+        relevant = np.bincount(judged.judgments.case[judged.judgments.grades > 0], minlength=len(judged))
+        hollow = set(ids_of(judged, relevant == 0))
+    if not suite.judgments.described.any() or (subject.corpus is None and not hollow):
+        return []
+    cases = (case for case in suite.cases if subject.corpus is not None or case.id in hollow)
+    return [DescribedTarget(case.id, each) for case in cases for each in case.judgments if is_pattern(each) and each.grade > 0]
 
 
 def _about(
@@ -387,8 +341,7 @@ def _commits(suite: Suite) -> set[str]:
     return {str(fields["parent_commit"]) for fields in suite.table.fields or () if fields.get("parent_commit")}
 
 
-@check(FindingKind(
-    "corpus-of-another-state", "warning", "A corpus of one state, beside cases or runs that are about snapshots.",
+@check(FindingKind("corpus-of-another-state", "warning", "A corpus of one state, beside cases or runs that are about snapshots.",
     "Every case was searched before its own commit: that files have moved or gone since does not make the suite wrong.",
     "Leave out --corpus.",
 ), theme=CORPUS)  # fmt: skip
@@ -406,8 +359,7 @@ def corpus_of_another_state(subject: Subject) -> Iterator[Finding]:
 # Missing targets that the corpus has under another name, and targets that it says were replaced.
 
 
-@check(FindingKind(
-    "renamed-targets", "warning", "Targets that the corpus has under another name now.",
+@check(FindingKind("renamed-targets", "warning", "Targets that the corpus has under another name now.",
     "Who finds the document under its new name gets nothing for it.",
     "Write the new names into the suite.",
 ), theme=CORPUS)  # fmt: skip
@@ -418,20 +370,17 @@ def renamed_targets(subject: Subject) -> Iterator[Finding]:
     """
     missing = MissingTargets.of_subject(subject)
     new_names = _by_field(subject)
-    if missing is not None and missing.is_most:
+    if missing is not None and missing.code != "unreachable-targets":
         new_names = {old: new for old, new in new_names.items() if old not in missing.targets}
     elif missing is not None:
         new_names |= new_names_of(subject, missing)
-    if not new_names:
-        return
-    judgments, ids = subject.expanded.judgments, subject.suite.table.ids
-    target_of_row = {row: judgments.targets[row] for row in np.flatnonzero(judgments.named).tolist()}
-    rows = [row for row, target in target_of_row.items() if target in new_names]
-    cases = [ids[case] for case in distinct(judgments.case[rows]).tolist()]
-    examples = ", ".join(f"{old!r} is now {new!r}" for old, new in list(new_names.items())[:SHOWN])
-    yield finding(
-        "renamed-targets", f"{len(new_names)} of {len({*target_of_row.values()})} targets seem to be renamed: {examples}", cases
-    )
+    if new_names:
+        judgments = subject.expanded.judgments
+        targets = {row: judgments.targets[row] for row in np.flatnonzero(judgments.named).tolist()}
+        cases = distinct(judgments.case[[row for row, target in targets.items() if target in new_names]]).tolist()
+        examples = ", ".join(f"{old!r} is now {new!r}" for old, new in list(new_names.items())[:SHOWN])
+        message = f"{len(new_names)} of {len({*targets.values()})} targets seem to be renamed: {examples}"
+        yield finding("renamed-targets", message, ids_of(subject.suite, cases))
 
 
 def new_names_of(subject: Subject, missing: MissingTargets) -> dict[str, str]:

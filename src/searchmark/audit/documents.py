@@ -9,14 +9,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
 from math import ceil
-from pathlib import Path
 from zlib import crc32
 
 import numpy as np
 from numpy.typing import NDArray
 
 from searchmark.agents.lexical.analyser import identifier_tokens, raw_words
-from searchmark.audit.check import Subject, check, once_per_subject
+from searchmark.audit.check import Subject, check, ids_of, once_per_subject
 from searchmark.config.run import OUR_FOLDER
 from searchmark.formats.corpora.corpus import Corpus
 from searchmark.records.columns import distinct
@@ -30,15 +29,10 @@ from searchmark.scoring.matches import PATH
 # Texts as sets of numbers, one for every three words in a row: near copies have nearly the same set (Broder, 1997).
 
 Shingles = NDArray[np.uint64]
-
 LENGTH = 3
-
-
 # Candidates that a text is compared with at most. Which ones come first rotates, so that equal candidates take turns.
 MOST_COMPARED = 20
-
 _EAST_ASIAN = "぀-ヿ㐀-鿿가-힯"  # written without spaces: every sign is taken for a word
-
 _WORD = re.compile(rf"[{_EAST_ASIAN}]|[^\W{_EAST_ASIAN}]+")
 
 
@@ -76,7 +70,10 @@ class NearCopies:
     def __init__(self, texts: Mapping[str, Shingles], at_least: float) -> None:
         self._names, self._texts, self._at_least = list(texts), list(texts.values()), at_least
         numbers, counts = np.unique(np.concatenate([np.zeros(0, np.uint64), *self._texts]), return_counts=True)
-        rarest = [_rarest(each, counts[np.searchsorted(numbers, each)], at_least) for each in self._texts]
+        rarest = []
+        for text in self._texts:  # one number more than a text of this similarity can lack
+            lacking = len(text) - ceil(at_least * len(text) - 1e-9)
+            rarest.append(text[np.argsort(counts[np.searchsorted(numbers, text)], kind="stable")[: lacking + 1]])
         keys = np.concatenate([np.zeros(0, np.uint64), *rarest])
         order = np.argsort(keys, kind="stable")
         self._keys, self._owners = keys[order], np.repeat(np.arange(len(rarest)), list(map(len, rarest)))[order]
@@ -94,11 +91,9 @@ class NearCopies:
 
     def _candidates(self, text: Shingles) -> list[int]:
         """The texts that share an indexed number with this one: those that share most, if there are too many."""
-        starts, ends = np.searchsorted(self._keys, text), np.searchsorted(self._keys, text, side="right")
-        rows = [self._owners[start:end] for start, end in zip(starts.tolist(), ends.tolist(), strict=True) if end > start]
-        if not rows:
-            return []
-        overlaps = np.bincount(np.concatenate(rows))
+        starts, ends = (np.searchsorted(self._keys, text, side).tolist() for side in ("left", "right"))
+        rows = [self._owners[start:end] for start, end in zip(starts, ends, strict=True) if end > start]
+        overlaps = np.bincount(np.concatenate(rows)) if rows else np.zeros(0, np.int64)
         owners = np.flatnonzero(overlaps)
         if len(owners) > MOST_COMPARED:
             self.cut = True
@@ -107,16 +102,9 @@ class NearCopies:
         return [int(at) for at in owners]
 
 
-def _rarest(text: Shingles, counts: NDArray[np.int64], at_least: float) -> Shingles:
-    """One number more than a text of this similarity can lack."""
-    lacking = len(text) - ceil(at_least * len(text) - 1e-9)
-    return text[np.argsort(counts, kind="stable")[: lacking + 1]]
-
-
 # What documents say about themselves: that they are deprecated, what they are called now, or used to be called.
 
 FIRST_LINES, FIRST_CHARACTERS = 10, 2000  # of a document, where such a mark is about all of it
-
 
 _FLAGS = frozenset(
     {"deprecated", "is_deprecated", "x-deprecated", "obsolete", "is_obsolete", "archived", "is_archived", "removed", "internal",
@@ -125,7 +113,6 @@ _FLAGS = frozenset(
 
 _STATES = frozenset({"status", "state", "stage", "lifecycle", "stability", "availability", "visibility", "tags", "labels"})
 
-
 _ENDED = frozenset(
     {"deprecated", "archived", "obsolete", "removed", "internal", "retired", "superseded", "withdrawn", "discontinued", "eol",
      "end-of-life"}
@@ -133,18 +120,14 @@ _ENDED = frozenset(
 
 _NOT_SO = frozenset({"", "false", "no", "none", "null", "0", "n", "never"})
 
-
 _NEW_NAMES = frozenset(
     {"renamed_to", "replaced_by", "moved_to", "superseded_by", "redirect_to", "use_instead", "replacement", "new_id"}
 )
-
 
 _OLD_NAMES = frozenset(
     {"renamed_from", "previous_id", "previous_ids", "old_id", "old_ids", "moved_from", "aliases", "former_names",
      "redirect_from", "replaces"}
 )  # fmt: skip
-
-
 # Marks of programming languages and of documentation, each at the start of a line or unmistakable wherever it is.
 _IN_TEXT = re.compile(
     r"@deprecated\b|\.\. deprecated::|#\[deprecated\b|\[\[deprecated\b|\[Obsolete\b|[(\[]deprecated[)\]]"
@@ -177,19 +160,12 @@ def names_in_fields(document: Document, fields: frozenset[str]) -> Iterator[str]
 # Files of a benchmark among the documents that are searched: the suite, reports, runs, and folders that no search should see.
 
 FEWEST_QUERIES, FEWEST_WORDS = 5, 3  # five queries of three words in one document are no accident
-
 PROBES = 8  # queries that a document is asked for before all are
-
 HELD_QUERIES = 0.5  # share of the queries that make a document a list of them
-
 SHOWN = 3
-
 ITSELF = "the suite itself"
-
-
 # Our own files say what they are in their first line.
 _OUR_FILE = re.compile(r'\s*\{\s*"schema_version":\s*\d+,\s*"(?:record|kind|name)":|\s*schema_version:\s*\d+\s*$', re.MULTILINE)
-
 
 _NEVER_SOURCES = frozenset(
     {".git", ".hg", ".svn", OUR_FOLDER, "node_modules", "bower_components", ".venv", "venv", "site-packages", "__pycache__",
@@ -206,7 +182,10 @@ class OwnFiles:
         queries = dict.fromkeys(query.strip() for query in subject.suite.table.queries or () if query)
         self._queries = [each for each in queries if len(each.split()) >= FEWEST_WORDS]
         self._probes = self._queries[:: max(len(self._queries) // PROBES, 1)][:PROBES]
-        self._suite = _below(subject.suite_file, None if subject.survey is None else subject.survey.folder)
+        self._suite: str | None = None  # its file as the corpus would call it
+        if subject.suite_file is not None and subject.survey is not None and subject.survey.folder is not None:
+            path, folder = subject.suite_file.resolve(), subject.survey.folder.resolve()
+            self._suite = path.relative_to(folder).as_posix() if path.is_relative_to(folder) and path.is_file() else None
 
     def reason(self, document: Document) -> str | None:
         """Why a document should not be searched; None for nearly all."""
@@ -219,58 +198,37 @@ class OwnFiles:
         return "a suite, run or report of this program" if _OUR_FILE.match(document.text[:200]) else None
 
 
-def _below(file: Path | None, folder: Path | None) -> str | None:
-    """The suite's file as the corpus would call it, if it is a file below the folder that is searched."""
-    if file is None or folder is None:
-        return None
-    path = file.resolve()
-    return path.relative_to(folder.resolve()).as_posix() if path.is_relative_to(folder.resolve()) and path.is_file() else None
-
-
 @check(FindingKind(
     "ignored-folders-among-documents", "warning", "Installed packages, build outputs or folders of tools among the documents.",
     "Copies of other projects and generated files take ranks from what is really searched.",
     "Leave these folders out of the corpus.",
 ), theme=CORPUS, after="suite-among-documents")  # fmt: skip
 def ignored_folders(subject: Subject) -> Iterator[Finding]:
-    """Documents below folders that are never sources, and below build outputs that Git ignores."""
     if subject.survey is None:
         return
-    outputs = _PERHAPS_OUTPUT & _ignored_names(subject.survey.folder)
-    folders: Counter[str] = Counter()
-    for each in subject.survey.ids:
-        parents = each.split("/")[:-1]
-        folder = next((name for name in parents if name in _NEVER_SOURCES), None)
-        if folder is None and parents and parents[0] in outputs:
-            folder = parents[0]
-        folders.update(() if folder is None else (folder,))
-    if folders:
-        examples = ", ".join(
-            f"{count} in {name!r}" for name, count in sorted(folders.items(), key=lambda each: (-each[1], each[0]))[:SHOWN]
-        )
-        of = len(subject.survey.ids)
-        message = (
-            f"{folders.total()} of {plain_count(of, 'document')} are in folders of tools, packages or build outputs: {examples}"
-        )
-        yield finding("ignored-folders-among-documents", message)
-
-
-def _ignored_names(folder: Path | None) -> set[str]:
-    """The folders that the file .gitignore of the searched folder names as a whole."""
+    folder = subject.survey.folder
     try:
         lines = [] if folder is None else (folder / ".gitignore").read_text("utf-8", "replace").splitlines()
     except OSError:
-        return set()
-    return {line.strip().strip("/") for line in lines}
+        lines = []
+    outputs = _PERHAPS_OUTPUT & {line.strip().strip("/") for line in lines}
+    folders: Counter[str] = Counter()
+    for each in subject.survey.ids:
+        parents = each.split("/")[:-1]
+        own = [name for name in parents if name in _NEVER_SOURCES] or [name for name in parents[:1] if name in outputs]
+        folders.update(own[:1])
+    if folders:
+        ranked = sorted(folders.items(), key=lambda each: (-each[1], each[0]))
+        examples = ", ".join(f"{count} in {name!r}" for name, count in ranked[:SHOWN])
+        many = f"{folders.total()} of {plain_count(len(subject.survey.ids), 'document')}"
+        message = f"{many} are in folders of tools, packages or build outputs: {examples}"
+        yield finding("ignored-folders-among-documents", message)
 
 
 # One pass over the documents of a corpus, for all checks.
 
 FEWEST_CHARACTERS = 20  # of a content that is worth calling the same: shorter ones are the same by chance
-
 MOST_CHARACTERS = 20_000  # of a document, whose words are compared with those of queries
-
-
 # Fields that differ between copies: who they are, where they are, when they were made.
 _IDENTITIES = frozenset(
     {"id", "_id", "uid", "uuid", "guid", "key", "sku", "asin", "url", "uri", "href", "link", "path", "file", "filename", "slug",
@@ -293,13 +251,7 @@ class DocumentFacts:
 @once_per_subject
 def document_facts(subject: Subject) -> DocumentFacts | None:
     """Read once for all checks; None where there are no documents to read."""
-    if subject.corpus is None:
-        return None
-    reader = _Reader(subject)
-    for document in subject.corpus.source.stream():
-        if document is not None:
-            reader.take(document)
-    return reader.facts()
+    return None if subject.corpus is None else _Reader(subject).facts(subject.corpus)
 
 
 def relevant_targets(subject: Subject) -> Iterator[tuple[int, str]]:
@@ -309,25 +261,6 @@ def relevant_targets(subject: Subject) -> Iterator[tuple[int, str]]:
     return ((int(cases[row]), judgments.targets[row]) for row in np.flatnonzero(judgments.named).tolist())
 
 
-def _content(document: Document) -> int:
-    """What two documents have in common that are copies: title, text, and fields that do not tell copies apart by nature."""
-    fields = {name: value for name, value in document.fields.items() if str(name).casefold() not in _IDENTITIES}
-    fields_text = json.dumps(fields, sort_keys=True, default=str) if fields else ""
-    return hash((document.title or "", " ".join(document.text.split()), fields_text))
-
-
-class _Words:
-    """Takes texts apart; every distinct word once."""
-
-    def __init__(self) -> None:
-        self._pieces: dict[bytes, tuple[str, ...]] = {}
-
-    def of(self, text: str) -> frozenset[str]:
-        words = set(raw_words(text))
-        self._pieces.update([(word, identifier_tokens(word)) for word in words if word not in self._pieces])
-        return frozenset(piece for word in words for piece in self._pieces[word])
-
-
 class _Reader:
     """What is known after some documents."""
 
@@ -335,13 +268,24 @@ class _Reader:
         self._targets = {target for _, target in relevant_targets(subject)}
         self._facts = DocumentFacts()
         self._own_files = OwnFiles(subject)
-        self._words = _Words()
+        self._pieces: dict[bytes, tuple[str, ...]] = {}  # of every distinct word
         self._ids: Sequence[str] | frozenset[str] = frozenset(subject.ids or ())
         self._first: dict[str, int] = {}
         self._same: dict[int, list[str]] = {}
 
-    def take(self, document: Document) -> None:
-        content = _content(document)
+    def facts(self, corpus: Corpus) -> DocumentFacts:
+        for document in filter(None, corpus.source.stream()):
+            self._take(document)
+        for same in self._same.values():
+            for each in self._targets.intersection(same) if len(same) > 1 else ():
+                self._facts.twins[each] = [other for other in same if other != each]
+        return self._facts
+
+    def _take(self, document: Document) -> None:
+        # What copies have in common: title, text, and fields that do not tell copies apart by nature.
+        fields = {name: value for name, value in document.fields.items() if str(name).casefold() not in _IDENTITIES}
+        fields_text = json.dumps(fields, sort_keys=True, default=str) if fields else ""
+        content = hash((document.title or "", " ".join(document.text.split()), fields_text))
         if document.id in self._first:
             if self._first[document.id] != content and document.id in self._targets:
                 self._facts.ambiguous[document.id] = self._facts.ambiguous.get(document.id, 1) + 1
@@ -365,26 +309,17 @@ class _Reader:
         new = next((each for each in names_in_fields(document, _NEW_NAMES) if each in self._ids and each != document.id), None)
         if new is not None:
             self._facts.renamed[document.id] = new
-        text = f"{document.id} {document.title or ''} {document.text[:MOST_CHARACTERS]}"
-        self._facts.words[document.id] = self._words.of(text)
-
-    def facts(self) -> DocumentFacts:
-        for same in self._same.values():
-            for each in same if len(same) > 1 else ():
-                if each in self._targets:
-                    self._facts.twins[each] = [other for other in same if other != each]
-        return self._facts
+        words = set(raw_words(f"{document.id} {document.title or ''} {document.text[:MOST_CHARACTERS]}"))
+        self._pieces.update([(word, identifier_tokens(word)) for word in words if word not in self._pieces])
+        self._facts.words[document.id] = frozenset(piece for word in words for piece in self._pieces[word])
 
 
 # Relevant documents with a near copy that does not count.
 
 # Texts that share so many of their sequences of three words are copies to a reader; shorter ones are templates and names.
 NEAR, FEWEST_SHINGLES = 0.9, 8
-
 EXAMPLES = 3
-
 MOST_DOCUMENTS = 200_000  # that are compared at most
-
 Grades = dict[str, dict[int, int]]  # by document and case
 
 
@@ -394,26 +329,35 @@ Grades = dict[str, dict[int, int]]  # by document and case
     "Give the copy the grade of the document, or remove one of them from the corpus.",
 ), theme=GOLD, after="near-duplicate-queries")  # fmt: skip
 def near_duplicate_targets(subject: Subject) -> Iterator[Finding]:
-    """Near copies of relevant documents that are not relevant for the same case."""
     if subject.corpus is None or subject.suite.table.documents is not None:
         return
-    suite = subject.expanded
+    suite, ids, rel = subject.expanded, subject.expanded.table.ids, subject.expanded.defaults.rel
     grades = _grades(suite)
-    relevant = [name for name, by_case in grades.items() if max(by_case.values()) >= suite.defaults.rel]
-    texts = {each.id: shingles(each) for each in subject.corpus.read(relevant)}
+    texts = {
+        each.id: shingles(each)
+        for each in subject.corpus.read([name for name, by_case in grades.items() if max(by_case.values()) >= rel])
+    }
     index = NearCopies({name: text for name, text in texts.items() if len(text) >= FEWEST_SHINGLES}, NEAR)
-    facts = document_facts(subject)
-    exact = {} if facts is None else facts.twins  # which are said elsewhere
-    copies = [
-        (row, name, copy)
-        for name, copy in _copies(subject.corpus, index)
-        if copy not in exact.get(name, ())
+    exact = (document_facts(subject) or DocumentFacts()).twins  # which are said elsewhere
+    copies = sorted(
+        (row, name, document.id)
+        for document in (islice(subject.corpus, MOST_DOCUMENTS) if index else ())
+        for name in index.of(shingles(document))
+        if name != document.id and document.id not in exact.get(name, ())
         for row, grade in grades[name].items()
-        if grade >= suite.defaults.rel > grades.get(copy, {}).get(row, 0)
-    ]
+        if grade >= rel > grades.get(document.id, {}).get(row, 0)
+    )
     if copies:
+        pairs = []
+        for row, name, copy in copies:
+            grade = grades.get(copy, {}).get(row, -1)
+            judged = "not judged" if grade < 0 else f"graded {grade}"
+            pairs.append(f"{quote_name(name)} and {quote_name(copy)} in {quote_name(ids[row])}, {judged}")
         partly = len(subject.survey.ids if subject.survey else ()) > MOST_DOCUMENTS
-        yield _near_copies_finding(suite, grades, sorted(copies), partly=partly, cut=index.cut)
+        part = f" (of {MOST_DOCUMENTS:,} documents that were looked at)" if partly else ""
+        have = plain_count(len({name for _, name, _ in copies}), "relevant document has", "relevant documents have")
+        message = f"{'at least ' if index.cut else ''}{have} a near copy that does not count{part}: {list_first(pairs, EXAMPLES)}"
+        yield finding("near-duplicate-targets", message, dict.fromkeys(ids[row] for row, _, _ in copies))
 
 
 def _grades(suite: Suite) -> Grades:
@@ -426,73 +370,40 @@ def _grades(suite: Suite) -> Grades:
     return grades
 
 
-def _copies(corpus: Corpus, index: NearCopies) -> Iterator[tuple[str, str]]:
-    """Every one of the documents of an index with each near copy of it in the corpus."""
-    for document in islice(corpus, MOST_DOCUMENTS) if index else ():
-        yield from ((name, document.id) for name in index.of(shingles(document)) if name != document.id)
-
-
-def _near_copies_finding(suite: Suite, grades: Grades, copies: list[tuple[int, str, str]], *, partly: bool, cut: bool) -> Finding:
-    """The finding, which also says if only a part of the corpus was compared."""
-    ids = suite.table.ids
-    pairs = []
-    for row, name, copy in copies:
-        grade = grades.get(copy, {}).get(row, -1)
-        judged = "not judged" if grade < 0 else f"graded {grade}"
-        pairs.append(f"{quote_name(name)} and {quote_name(copy)} in {quote_name(ids[row])}, {judged}")
-    documents = len({name for _, name, _ in copies})
-    part = f" (of {MOST_DOCUMENTS:,} documents that were looked at)" if partly else ""
-    least = "at least " if cut else ""
-    have = plain_count(documents, "relevant document has", "relevant documents have")
-    message = f"{least}{have} a near copy that does not count{part}: "
-    cases = dict.fromkeys(ids[row] for row, _, _ in copies)
-    return finding("near-duplicate-targets", message + list_first(pairs, EXAMPLES), cases)
-
-
 # Findings from that pass: copies, duplicate ids, marks of deprecation, files of the benchmark.
 
 
-@check(FindingKind(
-    "duplicated-targets", "warning", "Targets whose content another document has too, which is not judged relevant.",
+@check(FindingKind("duplicated-targets", "warning", "Targets whose content another document has too, which is not judged relevant.",
     "A search that returns the other one is as right and gets nothing for it.",
     "Judge both, or keep one of the documents in the corpus.",
 ), theme=CORPUS)  # fmt: skip
 def duplicated_targets(subject: Subject) -> Iterator[Finding]:
-    """Relevant targets that are in the corpus a second time, where the copy is not relevant to the case."""
-    facts = document_facts(subject)
-    if facts is None or not facts.twins:
-        return
+    twins = (document_facts(subject) or DocumentFacts()).twins
     relevant: dict[int, set[str]] = {}
-    for case, target in relevant_targets(subject):
+    for case, target in relevant_targets(subject) if twins else ():
         relevant.setdefault(case, set()).add(target)
-    copies: dict[str, str] = {}
-    cases: dict[int, None] = {}
+    copies, cases = dict[str, str](), dict[int, None]()
     for case, targets in relevant.items():
-        for target in sorted(targets & facts.twins.keys()):
-            unjudged = [each for each in facts.twins[target] if each not in targets]
+        for target in sorted(targets & twins.keys()):
+            unjudged = [each for each in twins[target] if each not in targets]
             if unjudged:
                 copies.setdefault(target, unjudged[0])
                 cases[case] = None
     if copies:
-        of = len(set().union(*relevant.values()))
         examples = ", ".join(f"{target!r} is also {other!r}" for target, other in list(copies.items())[:SHOWN])
-        message = (
-            f"{len(copies)} of {plain_count(of, 'target')} have a copy under another id that is not judged relevant: {examples}"
-        )
-        yield finding("duplicated-targets", message, (subject.suite.table.ids[case] for case in sorted(cases)))
+        many = f"{len(copies)} of {plain_count(len(set().union(*relevant.values())), 'target')}"
+        message = f"{many} have a copy under another id that is not judged relevant: {examples}"
+        yield finding("duplicated-targets", message, ids_of(subject.suite, sorted(cases)))
 
 
-@check(FindingKind(
-    "ambiguous-targets", "warning", "Targets whose id several documents with different contents have.",
+@check(FindingKind("ambiguous-targets", "warning", "Targets whose id several documents with different contents have.",
     "Only the first document counts, and the judgment may be about another one.",
     "Give every document an id of its own.",
 ), theme=CORPUS)  # fmt: skip
 def ambiguous_targets(subject: Subject) -> Iterator[Finding]:
     """Relevant targets whose id several contents have; cases with documents of their own may use one name for several."""
-    if subject.suite.table.documents is not None:
-        return
-    facts = document_facts(subject) or DocumentFacts()
-    contents = {each: f"{count} contents" for each, count in facts.ambiguous.items()}
+    facts = document_facts(subject) if subject.suite.table.documents is None else None
+    contents = {each: f"{count} contents" for each, count in (facts or DocumentFacts()).ambiguous.items()}
     yield from _about(subject, "ambiguous-targets", "are ids of several documents with different contents", contents)
 
 
@@ -503,23 +414,19 @@ def ambiguous_targets(subject: Subject) -> Iterator[Finding]:
     "exclude, as in exclude: {deprecated: true}.",
 ), theme=CORPUS)  # fmt: skip
 def deprecated_targets(subject: Subject) -> Iterator[Finding]:
-    """Relevant targets that should not be used any more, as their fields or first lines say."""
     facts = document_facts(subject) or DocumentFacts()
     yield from _about(subject, "deprecated-targets", "are marked as deprecated, removed or internal", facts.deprecated)
 
 
-@check(FindingKind(
-    "suite-among-documents", "warning", "The suite, a report or a run is among the documents that are searched.",
+@check(FindingKind("suite-among-documents", "warning", "The suite, a report or a run is among the documents that are searched.",
     "It holds the queries word for word, so that it takes the first ranks, and an agent that reads it knows the answers.",
     "Keep these files outside of what is searched, or exclude them.",
 ), theme=CORPUS)  # fmt: skip
 def suite_among_documents(subject: Subject) -> Iterator[Finding]:
-    """The suite's own file, and documents that hold its queries or are other files of this program."""
     facts = document_facts(subject)
     if facts is not None and facts.own_files:
-        examples = ", ".join(
-            f"{each!r} ({why})" for each, why in sorted(facts.own_files.items(), key=lambda each: each[1] != ITSELF)[:SHOWN]
-        )
+        files = sorted(facts.own_files.items(), key=lambda each: each[1] != ITSELF)
+        examples = ", ".join(f"{each!r} ({why})" for each, why in files[:SHOWN])
         message = f"documents of the corpus that belong to a benchmark: {len(facts.own_files)}, {examples}"
         yield finding("suite-among-documents", message)
 
@@ -528,7 +435,7 @@ def _about(subject: Subject, code: str, words: str, reasons: Mapping[str, str]) 
     """A finding on some targets, each with the reason."""
     if reasons:
         examples = ", ".join(f"{each!r} ({why})" for each, why in list(reasons.items())[:SHOWN])
-        of = len({target for _, target in relevant_targets(subject)})
-        rows = sorted({case for case, target in relevant_targets(subject) if target in reasons})
-        cases = [subject.suite.table.ids[row] for row in rows]
-        yield finding(code, f"{len(reasons)} of {plain_count(of, 'target')} {words}: {examples}", cases)
+        targets = list(relevant_targets(subject))
+        of = plain_count(len({target for _, target in targets}), "target")
+        rows = sorted({case for case, target in targets if target in reasons})
+        yield finding(code, f"{len(reasons)} of {of} {words}: {examples}", ids_of(subject.suite, rows))

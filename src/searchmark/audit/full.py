@@ -15,7 +15,6 @@ from searchmark.io.plugins import plugins
 from searchmark.records.finding import FINDING_KINDS, OTHER, THEMES, Finding, FindingKind, Theme, by_severity, finding, register
 
 CHECKS: tuple[Check, ...] = checks_of((corpus, documents, gold, agents, shifts, words, numbers, gate, gate_chance))
-
 OTHERS = (claims, conditions, runs, sequential)  # make findings beside an audit; loaded, so that their kinds are known
 
 TABLES: tuple[TableMaker, ...] = (
@@ -54,8 +53,7 @@ def full_audit(
 
 # Checks of installed packages: entry points of the group ``searchmark.checks``. Whatever goes wrong there ends no audit.
 
-register(OTHER, FindingKind(
-    "check-failed", "warning", "A check that an installed package adds, and that failed.",
+register(OTHER, FindingKind("check-failed", "warning", "A check that an installed package adds, and that failed.",
     "What it looks for was not looked for.",
     "Report the message to the authors of the package, or remove the package.",
 ))  # fmt: skip

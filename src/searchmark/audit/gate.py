@@ -14,8 +14,9 @@ from searchmark.audit.check import AuditTable, Subject, check, once_per_subject
 from searchmark.gates.baselines import FixtureRule, UnknownMetricRule, row_of
 from searchmark.gates.bounds import NumberRule, RelativeRule
 from searchmark.gates.pins import EachCaseRule, KnownFailureRule, PinRule
-from searchmark.gates.quantities import EVERYTHING, AtOwnK, CaseSegment, MeanOf, Rows, is_within, rows_of
+from searchmark.gates.quantities import EVERYTHING, AtOwnK, MeanOf, Rows, is_within, rows_of
 from searchmark.gates.rules import AttainableValues, Rule, with_rule_names
+from searchmark.measures.grammar import AnyMeasure
 from searchmark.records.columns import Floats
 from searchmark.records.finding import GATE, Finding, FindingKind, finding
 from searchmark.records.sentences import list_first, plain_count
@@ -61,14 +62,18 @@ def bound_findings(subject: Subject) -> list[Finding]:
     "Correct the name in the rule, or remove the rule.",
 ), theme=GATE)  # fmt: skip
 def absent_cases(subject: Subject) -> list[Finding]:
-    """What is found of rules whose segment, case, fixture or metric of fixtures there is not."""
     reasons = [(rule.name, _lacks(subject.suite, rule)) for rule in subject.rules]
     return with_rule_names((name, [finding("rule-without-cases", reason)]) for name, reason in reasons if reason is not None)
 
 
 def _lacks(suite: Suite, rule: Rule) -> str | None:
     if isinstance(rule, NumberRule | RelativeRule):
-        return None if rows_of(suite, rule.segment) is not None else _no_segment(suite, rule.segment)
+        by, value = rule.segment.by or "", rule.segment.value
+        if rows_of(suite, rule.segment) is not None:
+            return None
+        names = [*segment_names(suite), "tags"]
+        values = list(segment_rows(suite, by)) if by in names else []
+        return f"no case of the suite has {by} {value!r}{_near(value, values) if values else _near(by, names)}"
     if isinstance(rule, PinRule | KnownFailureRule):
         case = rule.pin.case if isinstance(rule, PinRule) else rule.failure.case
         return None if case in suite.table.index else f"the suite has no case {case!r}{_near(case, suite.table.ids)}"
@@ -76,13 +81,6 @@ def _lacks(suite: Suite, rule: Rule) -> str | None:
         missing = row_of(suite, rule.fixture) is None
         return f"the suite has no fixture {rule.fixture.name!r}{_near(rule.fixture.name, suite.table.ids)}" if missing else None
     return f"there is no metric {rule.metric!r} of fixtures" if isinstance(rule, UnknownMetricRule) else None
-
-
-def _no_segment(suite: Suite, segment: CaseSegment) -> str:
-    by = segment.by or ""
-    names = [*segment_names(suite), "tags"]
-    values = list(segment_rows(suite, by)) if by in names else []
-    return f"no case of the suite has {by} {segment.value!r}{_near(segment.value, values) if values else _near(by, names)}"
 
 
 def _near(name: str, names: Sequence[str]) -> str:
@@ -122,8 +120,10 @@ def paired_noise(subject: Subject, quantity: MeanOf | AtOwnK, rows: Rows) -> Pai
 
     Two agents that are alike do not show how builds differ: None. One agent that answers the same twice has no noise.
     """
-    pair = _repeated(subject)
-    names = pair or tuple(subject.scores)[:TWO]
+    runs = {name: scores.matched.run for name, scores in subject.scores.items()}
+    # The first two runs of one agent that are proven to have been asked the same.
+    pair = next((pair for pair in combinations(runs, 2) if is_proven_repeat(runs[pair[0]], runs[pair[1]])), None)
+    names = pair or tuple(runs)[:TWO]
     if len(names) < TWO:
         return None
     one, other = (_values(subject.scores[name], quantity, rows) for name in names)
@@ -131,23 +131,12 @@ def paired_noise(subject: Subject, quantity: MeanOf | AtOwnK, rows: Rows) -> Pai
     if defined.sum() < TWO or (pair is None and (one == other)[defined].all()):
         return None
     one, other = one[defined], other[defined]
-    low, span = _range(quantity, one, other)
+    low = quantity.low if np.isfinite(quantity.low) else float(min(one.min(), other.min()))
+    span = 1.0 if isinstance(quantity, AtOwnK) else measure_span(quantity.measure, one, other)
     clusters = clusters_of(subject.scores[names[0]].matched.suite, rows[defined])
     differ, has = (observations(column[:, None] / span, clusters) for column in (one - other, one - low))
     means = float(one.mean()), float(other.mean())
     return PairedNoise((names[0], names[1]), means, differ, has, span, pair is not None)
-
-
-def _range(quantity: MeanOf | AtOwnK, *values: Floats) -> tuple[float, float]:
-    """The lowest value, and how far apart two can be."""
-    span = 1.0 if isinstance(quantity, AtOwnK) else measure_span(quantity.measure, *values)
-    return quantity.low if np.isfinite(quantity.low) else float(min(each.min() for each in values)), span
-
-
-def _repeated(subject: Subject) -> tuple[str, str] | None:
-    """The first two runs of one agent that are proven to have been asked the same."""
-    runs = {name: scores.matched.run for name, scores in subject.scores.items()}
-    return next((pair for pair in combinations(runs, 2) if is_proven_repeat(runs[pair[0]], runs[pair[1]])), None)
 
 
 def _values(scores: Scores, quantity: MeanOf | AtOwnK, rows: Rows) -> Floats:
@@ -164,15 +153,10 @@ def _values(scores: Scores, quantity: MeanOf | AtOwnK, rows: Rows) -> Floats:
 # everywhere.
 
 BUILDS = 200
-
 FEWEST_BUILDS = 60
-
 MOST_DIFFERENCES = 100_000  # in all builds together
-
 MOST_ORIGINS = 1 << 13
-
 STEPS = 8  # halvings: a loss is found to a 256th of all that can be lost
-
 FINE = 1.05  # how exactly a number of cases is found
 
 
@@ -248,8 +232,6 @@ class SimulatedLosses:
 
 LARGE_LOSS = 0.1  # what a gate is asked for where no other loss is named
 
-_SPARE = NORMAL.inv_cdf(POWER)
-
 
 @dataclass(frozen=True)
 class RuleSight:
@@ -279,26 +261,20 @@ def wanted_loss(subject: Subject) -> float:
 @once_per_subject
 def rule_sights(subject: Subject) -> tuple[RuleSight, ...]:
     """What every rule about a mean sees, as far as it is known."""
-    return tuple(_sights(subject))
-
-
-def _sights(subject: Subject) -> Iterator[RuleSight]:
     relative = [rule for rule in subject.rules if isinstance(rule, RelativeRule)]
     family = len({(rule.quantity.measure.name, rule.segment) for rule in relative})
-    baseline = _baseline(subject, relative)
+    baseline, sights = _baseline(subject, [rule.quantity.measure for rule in relative]), list[RuleSight | None]()
     for rule in subject.rules:
         rows = rows_of(subject.suite, rule.segment) if isinstance(rule, RelativeRule | NumberRule) else None
-        if rows is None:
-            continue
-        if isinstance(rule, RelativeRule):
-            yield _of_comparison(subject, rule, rows, baseline, rule.question(subject.options.min_effect, family))
-        elif isinstance(rule, NumberRule) and rule.bound in ("at_least", "above"):
-            yield from _of_bound(subject, rule, rows)
+        if rows is not None and isinstance(rule, RelativeRule):
+            sights.append(_of_comparison(subject, rule, rows, baseline, rule.question(subject.options.min_effect, family)))
+        elif rows is not None and isinstance(rule, NumberRule) and rule.bound in ("at_least", "above"):
+            sights.append(_of_bound(subject, rule, rows))
+    return tuple(filter(None, sights))
 
 
-def _baseline(subject: Subject, rules: Sequence[RelativeRule]) -> Scores | None:
+def _baseline(subject: Subject, measures: Sequence[AnyMeasure]) -> Scores | None:
     """The scores that others are compared with: those of the baseline, or else of the first run."""
-    measures = [rule.quantity.measure for rule in rules]
     run = subject.baseline.run
     if not measures:
         return None
@@ -312,16 +288,26 @@ def _baseline(subject: Subject, rules: Sequence[RelativeRule]) -> Scores | None:
 def _of_comparison(subject: Subject, rule: RelativeRule, rows: Rows, baseline: Scores | None, question: GateQuestion) -> RuleSight:
     suite = subject.suite if baseline is None else baseline.matched.suite
     foresight = rule.foresight(suite, baseline, question.min_effect, question.family)
-    goal = wanted_loss(subject)
-    noise = None if rule.policy == "non-inferior" or not foresight.resolvable else paired_noise(subject, rule.quantity, rows)
-    loss, basis = foresight.detectable, "its margin" if rule.policy == "non-inferior" else "the largest possible noise"
+    goal, by_interval = wanted_loss(subject), rule.policy == "non-inferior"  # which decides there, and no test
+    noise = None if by_interval or not foresight.resolvable else paired_noise(subject, rule.quantity, rows)
+    loss, basis = foresight.detectable, "its margin" if by_interval else "the largest possible noise"
     if noise is None:
         column = losable_column(suite, rule.quantity.measure, question, baseline, rows_of(suite, rule.segment))
         more = more_cases_to_see(column, question, goal)
     else:
-        builds = SimulatedLosses(noise, question)
-        loss, basis = builds.smallest_seen(), _basis(noise)
+        builds, (one, other) = SimulatedLosses(noise, question), noise.runs
+        loss, basis = builds.smallest_seen(), f"the spread between {one} and {other}"
+        if noise.repeat:
+            basis = f"the noise of {one}, run twice" if noise.error else f"{one}, run twice without any difference"
         more = 0 if loss is not None and loss <= goal else builds.more_cases(goal)
+    if by_interval:
+        advice = f"a margin of {goal:g} would with {more or 0} more independent cases"
+    elif more is not None:
+        advice = f"{more} more independent {'case' if more == 1 else 'cases'} would"
+    elif goal <= question.min_effect:
+        advice = f"no number of cases would: only a loss of {question.min_effect:g} counts (min_effect)"
+    else:
+        advice = "thousands of cases more would not"
     return RuleSight(
         rule.name,
         loss,
@@ -329,47 +315,27 @@ def _of_comparison(subject: Subject, rule: RelativeRule, rows: Rows, baseline: S
         rule.segment == EVERYTHING,
         compares=True,
         independent=foresight.effective_size,
-        can_lose=None if rule.policy == "non-inferior" else foresight.independent,
-        smallest_p=None if rule.policy == "non-inferior" else foresight.smallest_p,  # an interval decides, and no test
+        can_lose=None if by_interval else foresight.independent,
+        smallest_p=None if by_interval else foresight.smallest_p,
         blind=None if foresight.resolvable else foresight.reason,
         more=more,
-        advice=_advice(question, goal, more),
+        advice=advice,
     )
 
 
-def _basis(noise: PairedNoise) -> str:
-    one, other = noise.runs
-    if not noise.repeat:
-        return f"the spread between {one} and {other}"
-    return f"the noise of {one}, run twice" if noise.error else f"{one}, run twice without any difference"
-
-
-def _advice(question: GateQuestion, goal: float, more: int | None) -> str:
-    if question.policy == "non-inferior":
-        return f"a margin of {goal:g} would with {more or 0} more independent cases"
-    if more is None:
-        counts = f"only a loss of {question.min_effect:g} counts (min_effect)"
-        return f"no number of cases would: {counts}" if goal <= question.min_effect else "thousands of cases more would not"
-    return f"{more} more independent {'case' if more == 1 else 'cases'} would"
-
-
-def _of_bound(subject: Subject, rule: NumberRule, rows: Rows) -> Iterator[RuleSight]:
+def _of_bound(subject: Subject, rule: NumberRule, rows: Rows) -> RuleSight | None:
     """What a lowest value sees of the first run: a loss that is larger than the room above it."""
     name, scores = next(iter(subject.scores.items()), (None, None))
-    if scores is None or not isinstance(rule.quantity, MeanOf | AtOwnK):
-        return
-    value = rule.quantity.value(scores, rows)
-    if value is None:
-        return
-    noise = paired_noise(subject, rule.quantity, rows)
-    spare = _SPARE * noise.deviation if noise is not None and noise.repeat else 0.0
-    goal, everywhere = wanted_loss(subject), rule.segment == EVERYTHING
+    value = rule.quantity.value(scores, rows) if scores is not None and isinstance(rule.quantity, MeanOf | AtOwnK) else None
+    if value is None or not isinstance(rule.quantity, MeanOf | AtOwnK):
+        return None
+    basis, everywhere = f"{name} has {value:.4g}", rule.segment == EVERYTHING
     if not is_within(rule.bound, value, rule.expected):
-        yield RuleSight(rule.name, None, f"already below: {name} has {value:.4g}", everywhere, compares=False, failing=True)
-        return
+        return RuleSight(rule.name, None, f"already below: {basis}", everywhere, compares=False, failing=True)
+    noise, goal = paired_noise(subject, rule.quantity, rows), wanted_loss(subject)
+    spare = NORMAL.inv_cdf(POWER) * noise.deviation if noise is not None and noise.repeat else 0.0
     advice = "no bound would: the noise is larger" if spare >= goal else f"a bound of {value - goal + spare:.4g} would"
-    room = value - rule.expected
-    yield RuleSight(rule.name, room + spare, f"{name} has {value:.4g}", everywhere, compares=False, advice=advice)
+    return RuleSight(rule.name, value - rule.expected + spare, basis, everywhere, compares=False, advice=advice)
 
 
 def sight_table(subject: Subject) -> AuditTable | None:
@@ -386,58 +352,48 @@ def sight_table(subject: Subject) -> AuditTable | None:
 # Losses that a gate does not see.
 
 MOST_NAMED = 3
-
 MOST_ADVISED = 5
-
 _WITHOUT_RUN = "name a run (--run) for bounds on means, or add a rule against a baseline"
-
 _OF_CASES = (FixtureRule, PinRule, EachCaseRule, KnownFailureRule)
 
 
-@check(FindingKind(
-    "unresolvable-rule", "error", "A rule that compares and that no run could fail, or pass, with these cases.",
+@check(FindingKind("unresolvable-rule", "error", "A rule that compares and that no run could fail, or pass, with these cases.",
     "Its verdict is settled before anything is searched.",
     "Add as many independent cases as the message says.",
     table="gate_sight",
-), FindingKind(
-    "large-loss-unseen", "warning", "No rule of a gate is sure to see a mean that is lower by 0.1, with 80 % power.",
+), FindingKind("large-loss-unseen", "warning", "No rule of a gate is sure to see a mean that is lower by 0.1, with 80 % power.",
     "A search that has become much worse may pass.",
     "Add independent cases, set bounds closer to what is reached, or add a rule that compares.",
     table="gate_sight",
-), FindingKind(
-    "wanted-loss-unseen", "error", "Rules that do not see a loss of the size that --sees names, with 80 % power.",
+), FindingKind("wanted-loss-unseen", "error", "Rules that do not see a loss of the size that --sees names, with 80 % power.",
     "A loss that matters would pass.",
     "Add cases, lower margins or raise bounds as the message says for each rule, or ask --sees for a larger loss.",
     table="gate_sight",
 ), theme=GATE)  # fmt: skip
 def blindness(subject: Subject) -> Iterator[Finding]:
-    """Rules that cannot be resolved, and losses that no rule, or not every rule, is sure to see."""
-    sights = list(rule_sights(subject))
+    sights, goal = list(rule_sights(subject)), subject.foresight
     yield from with_rule_names((each.name, [finding("unresolvable-rule", each.blind)]) for each in sights if each.blind is not None)
-    if subject.foresight is not None:
+    open_sights = [each for each in sights if each.blind is None]
+    if goal is not None:
         if subject.rules and not sights:
-            yield finding("wanted-loss-unseen", f"no rule is known to see a loss of {subject.foresight:g}: {_WITHOUT_RUN}")
-        yield from _missed_findings([each for each in sights if each.blind is None], subject.foresight)
-    elif not any(isinstance(rule, _OF_CASES) for rule in subject.rules):
-        yield from _large_loss(sights)
-
-
-def _missed_findings(sights: list[RuleSight], goal: float) -> Iterator[Finding]:
-    """One finding for all rules: what each of them sees, and what it would take."""
-    weak_sights = [each for each in sights if not each.sees(goal)]
-    if weak_sights:
-        sentences = [f"{each.name}: {_sight_text(each)}; {each.advice}" for each in weak_sights[:MOST_ADVISED]]
-        rest = [f"{len(weak_sights) - MOST_ADVISED} more are in the table"] if len(weak_sights) > MOST_ADVISED else []
-        many = f"{len(weak_sights)} of {plain_count(len(sights), 'rule')} on means would often not see a loss of {goal:g}"
-        yield finding("wanted-loss-unseen", f"{many}. {'. '.join([*sentences, *rest])}")
-
-
-def _large_loss(sights: list[RuleSight]) -> Iterator[Finding]:
-    """Only of gates that look at means of all cases: what others see depends on which cases lose."""
-    whole = [each for each in sights if each.everywhere and each.blind is None]
-    if whole and len(whole) == len(sights) and not any(each.sees(LARGE_LOSS) for each in whole):
-        sentences = list_first([f"{each.name}: {_sight_text(each)}" for each in whole], MOST_NAMED)
-        yield finding("large-loss-unseen", f"no rule is sure to see a loss of {LARGE_LOSS:g}; {sentences}")
+            yield finding("wanted-loss-unseen", f"no rule is known to see a loss of {goal:g}: {_WITHOUT_RUN}")
+        weak = [each for each in open_sights if not each.sees(goal)]
+        if weak:  # one finding for all rules: what each of them sees, and what it would take
+            sentences = [f"{each.name}: {_sight_text(each)}; {each.advice}" for each in weak[:MOST_ADVISED]]
+            rest = [f"{len(weak) - MOST_ADVISED} more are in the table"] if len(weak) > MOST_ADVISED else []
+            many = f"{len(weak)} of {plain_count(len(open_sights), 'rule')} on means would often not see a loss of {goal:g}"
+            yield finding("wanted-loss-unseen", f"{many}. {'. '.join([*sentences, *rest])}")
+        return
+    # Only of gates that look at means of all cases: what others see depends on which cases lose.
+    of_cases = any(isinstance(rule, _OF_CASES) for rule in subject.rules)
+    if (
+        sights
+        and not of_cases
+        and not any(each.blind is not None or not each.everywhere or each.sees(LARGE_LOSS) for each in sights)
+    ):
+        sentences = [f"{each.name}: {_sight_text(each)}" for each in sights]
+        unseen = f"no rule is sure to see a loss of {LARGE_LOSS:g}"
+        yield finding("large-loss-unseen", f"{unseen}; {list_first(sentences, MOST_NAMED)}")
 
 
 def _sight_text(sight: RuleSight) -> str:
@@ -450,8 +406,7 @@ def _sight_text(sight: RuleSight) -> str:
 OFTEN = 0.05  # of the runs of an unchanged search end otherwise: the usual level of false alarms
 
 
-@check(FindingKind(
-    "flapping-rule", "warning", "A rule that an unchanged search meets in one run and misses in the next.",
+@check(FindingKind("flapping-rule", "warning", "A rule that an unchanged search meets in one run and misses in the next.",
     "A red gate then says nothing of the change, and is run again until it is green.",
     "Fix the seeds of the agent, move the bound away from what is reached, or add cases.",
 ), theme=GATE)  # fmt: skip
@@ -467,27 +422,15 @@ def _flapping_findings(subject: Subject, rule: Rule) -> Iterator[Finding]:
     noise = None if rows is None else paired_noise(subject, rule.quantity, rows)
     if noise is None or not noise.repeat or not noise.error:
         return
+    one, (first, second) = noise.runs[0], noise.means
     if isinstance(rule, NumberRule):
-        yield from _bound(rule, noise)
-    elif rule.policy == "non-inferior":
-        yield from _margin(rule.margin, noise)
-
-
-def _bound(rule: NumberRule, noise: PairedNoise) -> Iterator[Finding]:
-    first, second = noise.means
-    below = NORMAL.cdf((rule.expected - (first + second) / 2) / noise.deviation)
-    if OFTEN < below < 1 - OFTEN:
-        one, _ = noise.runs
-        twice = f"{one} has {first:.4g} and, asked again, {second:.4g}"
-        yield finding("flapping-rule", f"{twice}: its noise puts {below:.0%} of unchanged runs below the bound")
-
-
-def _margin(margin: float, noise: PairedNoise) -> Iterator[Finding]:
-    """An unchanged build passes if its interval ends above the margin."""
-    half_width = t_quantile(1 - SHOWN_LEVEL.tail, len(noise.differ) - 1) * noise.error
-    miss_rate = 1 - NORMAL.cdf((margin - half_width) / noise.error)
-    if isfinite(half_width) and miss_rate > OFTEN:
-        interval = (
-            f"the interval of an unchanged search reaches {half_width:.3g} below, by the noise of {noise.runs[0]}, asked twice"
-        )
-        yield finding("flapping-rule", f"{interval}: {miss_rate:.0%} of its builds do not show a loss below {margin:g}")
+        below = NORMAL.cdf((rule.expected - (first + second) / 2) / noise.deviation)
+        if OFTEN < below < 1 - OFTEN:
+            twice = f"{one} has {first:.4g} and, asked again, {second:.4g}"
+            yield finding("flapping-rule", f"{twice}: its noise puts {below:.0%} of unchanged runs below the bound")
+    elif rule.policy == "non-inferior" and len(noise.differ) > 1:  # an unchanged build passes if its interval ends above the margin
+        half_width = t_quantile(1 - SHOWN_LEVEL.tail, len(noise.differ) - 1) * noise.error
+        miss_rate = 1 - NORMAL.cdf((rule.margin - half_width) / noise.error)
+        if isfinite(half_width) and miss_rate > OFTEN:
+            reaches = f"the interval of an unchanged search reaches {half_width:.3g} below, by the noise of {one}, asked twice"
+            yield finding("flapping-rule", f"{reaches}: {miss_rate:.0%} of its builds do not show a loss below {rule.margin:g}")

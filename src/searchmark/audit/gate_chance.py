@@ -23,37 +23,35 @@ from searchmark.records.columns import Bools, Floats, Ints
 from searchmark.records.finding import GATE, Finding, FindingKind, finding
 from searchmark.records.matching import normal_path
 from searchmark.records.sentences import list_first, plain_count
+from searchmark.records.suite import Suite
 from searchmark.scoring.limits import can_be_drawn, regraded
 from searchmark.scoring.statistics import SHOWN_LEVEL, binomial_tail, proportion_limits
 
 # Rules of a gate that are about a mean: which one it is, of which cases, and whether a ranking can meet it.
 
 
-def mean_of_rule(rule: Rule, limits: AttainableValues) -> tuple[MeanOf | AtOwnK | None, Rows | None]:
+def mean_of_rule(rule: Rule, suite: Suite) -> tuple[MeanOf | AtOwnK, Rows] | None:
     """The mean that a rule is about, and of which cases."""
     if isinstance(rule, FixtureRule):
-        row = row_of(limits.suite, rule.fixture)
-        return AtOwnK(rule.metric, (rule.fixture,)), None if row is None else np.array([row], np.intp)
+        row = row_of(suite, rule.fixture)
+        return None if row is None else (AtOwnK(rule.metric, (rule.fixture,)), np.array([row], np.intp))
     if isinstance(rule, NumberRule) and isinstance(rule.quantity, MeanOf | AtOwnK):
-        return rule.quantity, rows_of(limits.suite, rule.segment)
-    return None, None
+        rows = rows_of(suite, rule.segment)
+        return None if rows is None else (rule.quantity, rows)
+    return None
 
 
-def highest_of_rule(rule: Rule, limits: AttainableValues) -> float | None:
-    """The highest possible value of the mean that a rule is about; None if it is about none, or if that is not known."""
-    quantity, rows = mean_of_rule(rule, limits)
-    return None if quantity is None or rows is None else limits.highest(quantity, rows)
+def bound_of_rule(rule: FixtureRule | NumberRule) -> tuple[NumberBound, float]:
+    return ("at_least", rule.threshold) if isinstance(rule, FixtureRule) else (rule.bound, rule.expected)
 
 
 def out_of_reach(rule: Rule, limits: AttainableValues) -> bool:
     """Whether it is known that no ranking meets the lowest mean that a rule asks for."""
-    if isinstance(rule, FixtureRule):
-        best = highest_of_rule(rule, limits)
-        return best is not None and not is_within("at_least", best, rule.threshold)
-    if not isinstance(rule, NumberRule) or rule.bound not in ("at_least", "above"):
+    mean = mean_of_rule(rule, limits.suite)
+    if mean is None or not isinstance(rule, FixtureRule | NumberRule):
         return False
-    best = highest_of_rule(rule, limits)
-    return best is not None and not is_within(rule.bound, best, rule.expected)
+    (bound, expected), best = bound_of_rule(rule), limits.highest(*mean)
+    return bound in ("at_least", "above") and best is not None and not is_within(bound, best, expected)
 
 
 # All rankings of the documents of every case where there are few, and random ones where there are many.
@@ -62,11 +60,8 @@ def out_of_reach(rule: Rule, limits: AttainableValues) -> bool:
 # that of N documents with t key documents only N! / (N - t)! rankings differ.
 
 MOST_LISTED = 720  # rankings of a case that are listed: all of six documents
-
 DRAWS = 400
-
 FEWEST_DRAWS = 20  # four of them must pass for more than 5 % to be shown
-
 MOST_DRAWN = 4_000_000  # ranks, in all draws together: 100 draws of 40,000 targets
 
 
@@ -129,15 +124,14 @@ class Rankings:
     @cached_property
     def _orders(self) -> list[Ints]:
         """By case the ranks of the key documents, a row per ranking."""
-        generator = np.random.default_rng(0)
-        return [self._order(case, generator) for case in range(len(self.documents))]
-
-    def _order(self, case: int, generator: np.random.Generator) -> Ints:
-        documents, size = int(self.documents[case]), len(self._key_documents[case])
-        if self.listed[case]:
-            # Without key documents there is one ranking.
-            return np.array(list(permutations(range(1, documents + 1), size)), np.int64).reshape(self.counts[case], size)
-        return _draw_ranks(documents, size, self.draws, generator)
+        generator, orders = np.random.default_rng(0), list[Ints]()
+        for case, (documents, keys) in enumerate(zip(self.documents.tolist(), self._key_documents, strict=True)):
+            if self.listed[case]:  # without key documents there is one ranking
+                orders.append(np.array(list(permutations(range(1, documents + 1), len(keys))), np.int64))
+                orders[-1] = orders[-1].reshape(self.counts[case], len(keys))
+            else:
+                orders.append(_draw_ranks(documents, len(keys), self.draws, generator))
+        return orders
 
     @cached_property
     def _key_documents(self) -> list[list[str]]:
@@ -204,7 +198,7 @@ def rankings_of(rules: Sequence[Rule], pool: Pool, ids: Set[str] | None) -> Rank
         return None
     pinned_documents: dict[int, list[str]] = {}
     own = pool.suite.table.documents
-    for pin in _pins(rules):
+    for pin in (pin for rule in rules for pin in _pins_of(rule)):
         row = pool.suite.table.index.get(pin.pin.case)
         if row is not None:
             document_ids = {each.id for each in own[row]} if own is not None and own[row] else ids or frozenset()
@@ -212,39 +206,27 @@ def rankings_of(rules: Sequence[Rule], pool: Pool, ids: Set[str] | None) -> Rank
     return Rankings(pool, pool.documents, pinned_documents)
 
 
-def _pins(rules: Sequence[Rule]) -> Iterator[PinRule]:
-    for rule in rules:
-        yield from (rule,) if isinstance(rule, PinRule) else rule.pins if isinstance(rule, KnownFailureRule) else ()
+def _pins_of(rule: Rule) -> Sequence[PinRule]:
+    return (rule,) if isinstance(rule, PinRule) else rule.pins if isinstance(rule, KnownFailureRule) else ()
 
 
 def ranked_rule(rule: Rule, rankings: Rankings) -> RankedRule | None:
     """A rule as values of rankings; None if something else decides on it, or if rankings do not say it all."""
-    suite = rankings.pool.suite
-    if isinstance(rule, NumberRule):
-        rows = rows_of(suite, rule.segment)
-        values = None if rows is None else _values(rule, rankings, rows)
-        return None if rows is None or values is None else RankedRule(rule.name, rows, values, rule.bound, rule.expected)
-    if isinstance(rule, FixtureRule):
-        row = row_of(suite, rule.fixture)
-        values = None if row is None else _own_k(AtOwnK(rule.metric, (rule.fixture,)), rankings, np.array([row]))
-        return None if values is None else RankedRule(rule.name, np.array([row]), values, "at_least", rule.threshold)
+    table = rankings.pool.suite.table
+    if isinstance(rule, FixtureRule | NumberRule):
+        mean = mean_of_rule(rule, rankings.pool.suite)
+        values = None if mean is None else _values(*mean, rankings)
+        return None if mean is None or values is None else RankedRule(rule.name, mean[1], values, *bound_of_rule(rule))
     if isinstance(rule, EachCaseRule):
-        return _each_case(rule, rankings)
+        rows = np.array([row for row, case in enumerate(table.ids) if case not in rule.exempt], np.intp)
+        values = _measured(rule.measure, rankings, rows) if len(rows) else None
+        return None if values is None else RankedRule(rule.name, rows, values, "at_least", rule.expected, each=True)
     return _single(rule, rankings) if isinstance(rule, PinRule | KnownFailureRule) else None
 
 
-def _values(rule: NumberRule, rankings: Rankings, rows: Rows) -> Floats | None:
-    if isinstance(rule.quantity, AtOwnK):
-        return _own_k(rule.quantity, rankings, rows)
-    return _measured(rule.quantity, rankings, rows) if isinstance(rule.quantity, MeanOf) else None
-
-
-def _measured(quantity: MeanOf, rankings: Rankings, rows: Rows) -> Floats | None:
-    measure = quantity.measure.resolve(rankings.pool.suite.defaults)
-    return rankings.values(measure)[:, rows] if can_be_drawn(measure, rankings.pool) else None
-
-
-def _own_k(quantity: AtOwnK, rankings: Rankings, rows: Rows) -> Floats | None:
+def _values(quantity: MeanOf | AtOwnK, rows: Rows, rankings: Rankings) -> Floats | None:
+    if isinstance(quantity, MeanOf):
+        return _measured(quantity.measure, rankings, rows)
     suite, measures = quantity.as_measures(rankings.pool.suite, rows)
     if any(row not in measures for row in rows.tolist()):
         return None
@@ -253,31 +235,24 @@ def _own_k(quantity: AtOwnK, rankings: Rankings, rows: Rows) -> Floats | None:
     return np.stack([values[measures[row]][:, row] for row in rows.tolist()], axis=1)
 
 
-def _each_case(rule: EachCaseRule, rankings: Rankings) -> RankedRule | None:
-    suite = rankings.pool.suite
-    measure = rule.measure.resolve(suite.defaults)
-    rows = np.array([row for row, case in enumerate(suite.table.ids) if case not in rule.exempt], np.intp)
-    if not len(rows) or not can_be_drawn(measure, rankings.pool):
-        return None
-    return RankedRule(rule.name, rows, rankings.values(measure)[:, rows], "at_least", rule.expected, each=True)
+def _measured(measure: AnyMeasure, rankings: Rankings, rows: Rows) -> Floats | None:
+    measure = measure.resolve(rankings.pool.suite.defaults)
+    return rankings.values(measure)[:, rows] if can_be_drawn(measure, rankings.pool) else None
 
 
 def _single(rule: PinRule | KnownFailureRule, rankings: Rankings) -> RankedRule | None:
     """A rule about one case: 1 where its pins are met, or the value of its measure."""
-    case = rule.pin.case if isinstance(rule, PinRule) else rule.failure.case
-    row = rankings.pool.suite.table.index.get(case)
+    is_pin, pins = isinstance(rule, PinRule), _pins_of(rule)
+    row = rankings.pool.suite.table.index.get(rule.pin.case if isinstance(rule, PinRule) else rule.failure.case)
     if row is None:
         return None
-    rows = np.array([row], np.intp)
-    if isinstance(rule, PinRule):
-        return RankedRule(rule.name, rows, _met(rule, rankings, row), "at_least", 1.0)
-    if rule.pins:
-        all_met = np.min([_met(pin, rankings, row) for pin in rule.pins], axis=0)
-        return RankedRule(rule.name, rows, all_met, "below", 1.0)
-    measure = parse_measure(rule.failure.measure).resolve(rankings.pool.suite.defaults)
-    if not can_be_drawn(measure, rankings.pool):
-        return None
-    return RankedRule(rule.name, rows, rankings.values(measure)[:, rows], "below", rule.failure.at_least)
+    rows, expected = np.array([row], np.intp), 1.0
+    bound: NumberBound = "at_least" if is_pin else "below"
+    if isinstance(rule, PinRule) or pins:
+        values: Floats | None = np.min([_met(pin, rankings, row) for pin in pins], axis=0)
+    else:
+        values, expected = _measured(parse_measure(rule.failure.measure), rankings, rows), rule.failure.at_least
+    return None if values is None else RankedRule(rule.name, rows, values, bound, expected)
 
 
 def _met(rule: PinRule, rankings: Rankings, row: int) -> Floats:
@@ -302,11 +277,8 @@ def _met(rule: PinRule, rankings: Rankings, row: int) -> Floats:
 # possible, suites are drawn, and the 95 % interval is stated.
 
 SAMPLED = 10_000
-
 MOST_SAMPLED = 4_000_000  # values, in all samples of one rule together
-
 MOST_SUMS = 20_000
-
 _DIGITS = 12
 
 
@@ -323,17 +295,12 @@ class PassShare:
 NO_RANKING = PassShare(0.0)
 
 
-def share_of_rule(rule: RankedRule, rankings: Rankings) -> PassShare:
-    """The share of rankings that meet one rule."""
-    exact = _by_case([rule], rankings) if rule.by_case else _by_sums(rule, rankings)
-    return exact or (NO_RANKING if rule.out_of_reach else _sample_share([rule], rankings))
-
-
-def share_of_gate(rules: Sequence[RankedRule], rankings: Rankings) -> PassShare:
+def share_of(rules: Sequence[RankedRule], rankings: Rankings) -> PassShare:
     """The share of rankings that meet all of some rules."""
-    if len(rules) == 1:
-        return share_of_rule(rules[0], rankings)
-    exact = _by_case(rules, rankings) if all(rule.by_case for rule in rules) else _by_grid(rules, rankings)
+    if all(rule.by_case for rule in rules):
+        exact = _by_case(rules, rankings)
+    else:
+        exact = _by_sums(rules[0], rankings) if len(rules) == 1 else _by_grid(rules, rankings)
     return exact or (NO_RANKING if any(rule.out_of_reach for rule in rules) else _sample_share(rules, rankings))
 
 
@@ -342,19 +309,14 @@ def _by_case(rules: Sequence[RankedRule], rankings: Rankings) -> PassShare | Non
     cases = _cases(rules)
     if not rankings.listed[cases].all():
         return None
-    passes = [int(_passing_rankings(rules, case, rankings.many(case)).sum()) for case in cases]
-    all_of_them = [rankings.many(case) for case in cases]
-    share = prod(count / of for count, of in zip(passes, all_of_them, strict=True))
-    return PassShare(share, passes[0], all_of_them[0]) if len(cases) == 1 else PassShare(share)
-
-
-def _passing_rankings(rules: Sequence[RankedRule], case: int, many: int) -> Bools:
-    """Which rankings of a case pass all rules that are about it."""
-    passed = np.ones(many, bool)
-    for rule in rules:
-        for column in np.flatnonzero(rule.rows == case).tolist():
-            passed &= rule.met(rule.values[:many, [column]])
-    return passed
+    shares = []
+    for case in cases:
+        passed = np.ones(rankings.counts[case], bool)
+        for rule in rules:
+            for column in np.flatnonzero(rule.rows == case).tolist():
+                passed &= rule.met(rule.values[: len(passed), [column]])
+        shares.append(PassShare(float(passed.sum() / len(passed)), int(passed.sum()), len(passed)))
+    return shares[0] if len(cases) == 1 else PassShare(prod(each.share for each in shares))
 
 
 def _by_sums(rule: RankedRule, rankings: Rankings) -> PassShare | None:
@@ -408,31 +370,23 @@ def _are_all_met(rules: Sequence[RankedRule], numbers: dict[int, Ints]) -> Bools
 
 def _sample_share(rules: Sequence[RankedRule], rankings: Rankings) -> PassShare:
     """Suites of rankings that were drawn: of what is not listed each draw is used once, so that samples are independent."""
-    cases = _cases(rules)
+    cases, generator = _cases(rules), np.random.default_rng(0)
     listed = rankings.listed[cases]
     most = max(1, min(SAMPLED, MOST_SAMPLED // max(1, sum(len(rule.rows) for rule in rules))))
     size = most if listed.all() else rankings.draws
-    passed = _are_all_met(rules, _choose_rankings(cases, rankings, size))
+    numbers = {
+        case: generator.integers(rankings.counts[case], size=size) if rankings.listed[case] else np.arange(size) for case in cases
+    }
+    passed = _are_all_met(rules, numbers)
     low, high = proportion_limits(np.array([passed.mean()]), np.array([float(size)]), SHOWN_LEVEL)
     return PassShare(float(passed.mean()), int(passed.sum()), size, (float(low[0]), float(high[0])))
-
-
-def _choose_rankings(cases: Sequence[int], rankings: Rankings, size: int) -> dict[int, Ints]:
-    """The number of a ranking for every case and sample."""
-    generator = np.random.default_rng(0)
-    return {
-        case: generator.integers(rankings.many(case), size=size) if rankings.listed[case] else np.arange(size) for case in cases
-    }
 
 
 # Which share of all rankings a gate would let pass: the numbers, and what is found of them.
 
 OFTEN_PASSED = 0.05  # the usual level: one random search in twenty goes unnoticed
-
 FIXTURE_PASSED = 0.25  # of one case alone; of three documents even the best order has one ranking in six
-
 LEVEL = 0.05  # of the test that a share which was drawn is as high: by luck one in twenty is taken for more than it is
-
 MOST_NAMED = 3
 
 
@@ -452,22 +406,18 @@ def gate_chances(subject: Subject) -> GateChances:
     rankings = rankings_of(subject.rules, limits.pool, subject.ids) if subject.rules else None
     if rankings is None:
         return GateChances()
-    ranked_rules = {
-        number: replace(ranked_form, out_of_reach=out_of_reach(rule, limits))
-        for number, rule in enumerate(subject.rules)
-        if (ranked_form := ranked_rule(rule, rankings)) is not None
-    }
-    shares = {number: share_of_rule(each, rankings) for number, each in ranked_rules.items()}
-    fixtures = {case: share_of_gate(rules, rankings) for case, rules in _of_fixtures(subject, ranked_rules).items()}
-    return GateChances(shares, fixtures, share_of_gate(list(ranked_rules.values()), rankings) if ranked_rules else None)
-
-
-def _of_fixtures(subject: Subject, ranked_rules: Mapping[int, RankedRule]) -> dict[str, list[RankedRule]]:
+    ranked_rules: dict[int, RankedRule] = {}
     by_fixture: dict[str, list[RankedRule]] = {}
-    for number, each in ranked_rules.items():
-        if isinstance(subject.rules[number], FixtureRule):
-            by_fixture.setdefault(subject.suite.table.ids[int(each.rows[0])], []).append(each)
-    return by_fixture
+    for number, rule in enumerate(subject.rules):
+        ranked_form = ranked_rule(rule, rankings)
+        if ranked_form is not None:
+            ranked_rules[number] = replace(ranked_form, out_of_reach=out_of_reach(rule, limits))
+            if isinstance(rule, FixtureRule):
+                case = subject.suite.table.ids[int(ranked_form.rows[0])]
+                by_fixture.setdefault(case, []).append(ranked_rules[number])
+    shares = {number: share_of([each], rankings) for number, each in ranked_rules.items()}
+    fixtures = {case: share_of(rules, rankings) for case, rules in by_fixture.items()}
+    return GateChances(shares, fixtures, share_of(list(ranked_rules.values()), rankings) if ranked_rules else None)
 
 
 @check(FindingKind(
@@ -482,7 +432,6 @@ def _of_fixtures(subject: Subject, ranked_rules: Mapping[int, RankedRule]) -> di
     table="gate",
 ), theme=GATE, after="rule-without-cases")  # fmt: skip
 def passed_by_chance(subject: Subject) -> Iterator[Finding]:
-    """What is found of a gate and of fixtures that many rankings pass."""
     chances = gate_chances(subject)
     if chances.all is not None and reaches(chances.all, OFTEN_PASSED):
         yield finding("gate-passed-by-chance", f"{share_text(chances.all)} pass the whole gate")
@@ -518,26 +467,18 @@ def gate_table(subject: Subject) -> AuditTable | None:
     if not subject.rules:
         return None
     limits, chances = AttainableValues(subject.expanded, subject.ids), gate_chances(subject)
-    rows = [
-        (rule.name, *_best_and_random(rule, limits), *_share_cells(chances.rules.get(number)))
-        for number, rule in enumerate(subject.rules)
-    ]
+    rows = list[tuple[AuditCell, ...]]()
+    for number, rule in enumerate(subject.rules):
+        mean = mean_of_rule(rule, limits.suite)
+        best_and_random = (None, None) if mean is None else (limits.highest(*mean), limits.by_chance(*mean))
+        rows.append((rule.name, *best_and_random, *_share_cells(chances.rules.get(number))))
     together = [*chances.fixtures.items(), *([("the whole gate", chances.all)] if chances.all is not None else [])]
     rows += [(name, None, None, *_share_cells(share)) for name, share in together]
     columns = ("rule", "highest", "random", "rankings that pass", "at least", "at most")
-    return AuditTable("gate", f"What the rules of the gate let pass{_why_no_share(chances.all)}", columns, tuple(rows))
-
-
-def _why_no_share(share: PassShare | None) -> str:
-    """Why there are no shares, and where drawn ones lie."""
-    if share is None:
-        return " (which rankings pass is known only with the documents: --corpus, or documents of the cases)"
-    return " (at least, at most: the 95 % interval where rankings were drawn)"
-
-
-def _best_and_random(rule: Rule, limits: AttainableValues) -> tuple[AuditCell, AuditCell]:
-    quantity, rows = mean_of_rule(rule, limits)
-    return (None, None) if quantity is None or rows is None else (limits.highest(quantity, rows), limits.by_chance(quantity, rows))
+    unknown = " (which rankings pass is known only with the documents: --corpus, or documents of the cases)"
+    drawn = " (at least, at most: the 95 % interval where rankings were drawn)"
+    title = f"What the rules of the gate let pass{unknown if chances.all is None else drawn}"
+    return AuditTable("gate", title, columns, tuple(rows))
 
 
 def _share_cells(pass_share: PassShare | None) -> tuple[AuditCell, AuditCell, AuditCell]:

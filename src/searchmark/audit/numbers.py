@@ -7,19 +7,19 @@ from dataclasses import dataclass, replace
 from itertools import combinations, pairwise
 from math import inf
 from string import ascii_letters
+from typing import NamedTuple
 
 import numpy as np
 
-from searchmark.audit.check import AuditCell, AuditTable, Subject, check, once_per_subject
+from searchmark.audit.check import AuditCell, AuditTable, Subject, check, ids_of, once_per_subject
 from searchmark.config.gates import DecisionTable
 from searchmark.gates.bounds import NumberRule, RelativeRule
-from searchmark.gates.quantities import EVERYTHING, CaseSegment, rows_of
+from searchmark.gates.quantities import EVERYTHING, rows_of
 from searchmark.measures.grammar import AnyMeasure, Measure, undefined_cases
 from searchmark.measures.hits import NOTHING, GradedHits, Pool
 from searchmark.records.answers import OK
 from searchmark.records.columns import Bools, Floats, Ints, distinct
 from searchmark.records.finding import GATE, NUMBERS, Finding, FindingKind, finding
-from searchmark.records.run import Run
 from searchmark.records.sentences import list_first, plain_count, quote_name, three_digits
 from searchmark.scoring.comparability import depth_reached
 from searchmark.scoring.comparison import compare, primary_column, unique_names
@@ -33,21 +33,17 @@ from searchmark.scoring.unjudged import DEEPEST, Flip, UnjudgedHits, can_be_labe
 _OTHERWISE = next(field.default for field in DecisionTable.__dataclass_fields__.values() if field.name == "otherwise")
 
 
-@check(FindingKind(
-    "decision-hole", "warning", "A decision table that has no rule for gains between two of its lines.",
+@check(FindingKind("decision-hole", "warning", "A decision table that has no rule for gains between two of its lines.",
     "A clear gain in between is decided by 'otherwise', which was not written for it.",
     "Add a rule for these gains, or write 'otherwise' for them.",
 ), theme=GATE, quick=True)  # fmt: skip
 def decision_holes(subject: Subject) -> Iterator[Finding]:
     """Gains between two lines of a table that no rule covers; a table with its own 'otherwise' covers all."""
     for table in subject.decisions:
-        if table.otherwise == _OTHERWISE:
-            gaps = [f"{low:.4g} to {high:.4g}" for low, high in holes(table)]
-            if gaps:
-                pair = f"{table.candidate} against {table.baseline}"
-                yield finding(
-                    "decision-hole", f"{pair}: no rule is about gains from {', '.join(gaps)}: {table.otherwise!r} is decided"
-                )
+        gaps = [f"{low:.4g} to {high:.4g}" for low, high in holes(table)] if table.otherwise == _OTHERWISE else []
+        if gaps:
+            about = f"{table.candidate} against {table.baseline}: no rule is about gains from {', '.join(gaps)}"
+            yield finding("decision-hole", f"{about}: {table.otherwise!r} is decided")
 
 
 def holes(table: DecisionTable) -> Iterator[tuple[float, float]]:
@@ -64,37 +60,33 @@ def holes(table: DecisionTable) -> Iterator[tuple[float, float]]:
 
 # A perfect search that gets less looks like one that misses a fifth of what there is.
 LOW_ATTAINABLE = 0.8
-
-
 # Chance alone is then worth as much as all that a search can add.
 HIGH_CHANCE = 0.5
-
 BEYOND_ROUNDING = 1e-9
-
 EXAMPLES = 3  # categories that are named
 
 
-@check(FindingKind(
-    "low-attainable", "note", "A measure whose highest possible mean is far below 1.",
+@check(FindingKind("low-attainable", "note", "A measure whose highest possible mean is far below 1.",
     "A perfect search would look mediocre, and a threshold above that value can never be met.",
     "Read values as shares of the attainable, or use a cutoff that suits the number of targets; nDCG reaches 1 at any.",
-), FindingKind(
-    "random-is-high", "warning", "A random order of the documents gets half of the attainable value or more.",
+), FindingKind("random-is-high", "warning", "A random order of the documents gets half of the attainable value or more.",
     "So few documents flatter every search: high values do not show quality.",
     "Search the whole corpus, add documents that are not relevant, or use a smaller cutoff.",
 ), theme=NUMBERS, quick=True)  # fmt: skip
 def about_limits(subject: Subject) -> Iterator[Finding]:
-    """What the suite alone makes of its measures."""
-    limits = [each for each in subject.limits if each.tells_of_rankings and each.measure.high == 1]
-    low: dict[str, Floats] = {}
-    for each in filter(lambda one: subject.is_in_question(one.measure), limits):
-        mean = mean_of(each.attainable)
-        if each.attainable is not None and mean is not None and 0 < mean < LOW_ATTAINABLE:
-            low[f"{each.measure.name} {three_digits(mean)}"] = each.attainable
+    low, high = dict[str, Floats](), list[str]()
+    for each in (each for each in subject.limits if each.tells_of_rankings and each.measure.high == 1):
+        random, best = mean_of(each.random), mean_of(each.attainable)
+        if each.attainable is not None and best is not None and 0 < best < LOW_ATTAINABLE and subject.is_in_question(each.measure):
+            low[f"{each.measure.name} {three_digits(best)}"] = each.attainable
+        if random is not None and best is not None and best - random > BEYOND_ROUNDING and random >= HIGH_CHANCE * best:
+            high.append(f"{each.measure.name} {three_digits(random)} of {three_digits(best)}")
     if low:
         cases = np.any([values < 1 - BEYOND_ROUNDING for values in low.values()], axis=0)
-        yield finding("low-attainable", f"the highest possible means: {', '.join(low)}{_why_low(subject)}", _ids(subject, cases))
-    yield from _about_chance(limits)
+        message = f"the highest possible means: {', '.join(low)}{_why_low(subject)}"
+        yield finding("low-attainable", message, ids_of(subject.pool.suite, cases))
+    if high:
+        yield finding("random-is-high", f"what a random order of the documents gets, of the attainable: {', '.join(high)}")
 
 
 def _why_low(subject: Subject) -> str:
@@ -108,73 +100,54 @@ def _why_low(subject: Subject) -> str:
     return f" ({', '.join(reasons)})" if reasons else ""
 
 
-def _about_chance(limits: list[MeasureLimits]) -> Iterator[Finding]:
-    high = []
-    for each in limits:
-        random, best = mean_of(each.random), mean_of(each.attainable)
-        if random is not None and best is not None and best - random > BEYOND_ROUNDING and random >= HIGH_CHANCE * best:
-            high.append(f"{each.measure.name} {three_digits(random)} of {three_digits(best)}")
-    if high:
-        yield finding("random-is-high", f"what a random order of the documents gets, of the attainable: {', '.join(high)}")
-
-
-@check(FindingKind(
-    "above-attainable", "error", "A run with a value above the highest one that any ranking can have.",
+@check(FindingKind("above-attainable", "error", "A run with a value above the highest one that any ranking can have.",
     "That is impossible: the run was not judged against this suite and corpus, or a formula is wrong.",
     "Give the corpus that was searched, and report this as a defect if it was that one.",
-), FindingKind(
-    "no-better-than-random", "warning", "A run whose interval does not exclude what a random order gets on average.",
+), FindingKind("no-better-than-random", "warning", "A run whose interval does not exclude what a random order gets on average.",
     "These cases do not show that it searches better than chance, and a lead over it is hardly more than one over chance.",
     "Look at its first hits: how it is asked, what it searches and how its ids are spelt.",
 ), theme=NUMBERS, quick=True)  # fmt: skip
 def about_runs_in_limits(subject: Subject) -> Iterator[Finding]:
-    """Runs that lie outside of what can be, and those that are not above a random order."""
     for name, scores in subject.scores.items():
-        yield from _above_attainable(subject, name, scores)
-        if not _is_random(scores):
+        above = {
+            each.measure.name: values > each.attainable + BEYOND_ROUNDING
+            for each, values in zip(subject.limits, scores.values.T, strict=True)
+            if each.attainable is not None
+        }
+        wrong = [measure for measure, marks in above.items() if marks.any()]
+        if wrong:
+            cases = np.any([above[measure] for measure in wrong], axis=0)
+            of = f"{int(cases.sum())} of {len(cases)} cases, by {', '.join(wrong)}"
+            message = f"{name}: above the highest possible value in {of}"
+            yield finding("above-attainable", message, ids_of(subject.pool.suite, cases))
+        run = scores.matched.run
+        agent = run.provenance.agent
+        if (run.agent if agent is None else agent.source) != "random":  # the control, of which nothing else is expected
             yield from _no_better(subject, name, scores)
-
-
-def _is_random(scores: Scores) -> bool:
-    """Whether the run is the control that orders at random, of which nothing else is expected."""
-    agent = scores.matched.run.provenance.agent
-    return (scores.matched.run.agent if agent is None else agent.source) == "random"
-
-
-def _above_attainable(subject: Subject, name: str, scores: Scores) -> Iterator[Finding]:
-    above = {
-        each.measure.name: values > each.attainable + BEYOND_ROUNDING
-        for each, values in zip(subject.limits, scores.values.T, strict=True)
-        if each.attainable is not None
-    }
-    wrong = [measure for measure, cases in above.items() if cases.any()]
-    if wrong:
-        cases = np.any([above[measure] for measure in wrong], axis=0)
-        message = f"{name}: above the highest possible value in {int(cases.sum())} of {len(cases)} cases, by {', '.join(wrong)}"
-        yield finding("above-attainable", message, _ids(subject, cases))
 
 
 def _no_better(subject: Subject, name: str, scores: Scores) -> Iterator[Finding]:
     """With an interval: it does not exclude a random order. Of fewer cases only what they are: on average not above it."""
-    candidates = [each for each in subject.limits if each.tells_of_rankings and each.random is not None and _can_vary(each)]
-    summaries = scores.summaries() if candidates else {}
-    doubtful, not_above, better = list[str](), list[str](), list[MeasureLimits]()
-    for each in candidates:
-        summary, random = summaries[each.measure.name], mean_of(each.random)
-        if random is None or summary.mean is None:
+    doubtful, not_above, weak, few = list[str](), list[str](), "", 0
+    summaries = scores.summaries()
+    for each in subject.limits:
+        random, best, summary = mean_of(each.random), mean_of(each.attainable), summaries[each.measure.name]
+        if not each.tells_of_rankings or random is None or best is None or best - random <= BEYOND_ROUNDING:
+            continue
+        few = max(few, summary.cases)
+        if summary.mean is None:
             continue
         value = f"{each.measure.name} {three_digits(summary.mean)} (random {three_digits(random)})"
         if summary.low is None:
             not_above += [value] if summary.mean <= random else []
         elif summary.low <= random:
             doubtful.append(value)
-        else:
-            better.append(each)
-    few = max((summaries[each.measure.name].cases for each in candidates), default=0)
+        elif each.measure == subject.primary:
+            weak = _weak_categories(subject, each, scores)
     parts = (
         f"not shown to be better than a random order of the documents by {', '.join(doubtful)}" if doubtful else "",
         f"in these {few} cases not above a random order of the documents by {', '.join(not_above)}" if not_above else "",
-        *(_weak_categories(subject, each, scores) for each in better if each.measure == subject.primary),
+        weak,
     )
     if any(parts):
         yield finding("no-better-than-random", f"{name}: {'; '.join(filter(None, parts))}")
@@ -202,38 +175,24 @@ def _weak_categories(subject: Subject, limits: MeasureLimits, scores: Scores) ->
     return f"by {limits.measure.name} not above a random order in {list_first(weak, EXAMPLES)}" if weak else ""
 
 
-def _can_vary(each: MeasureLimits) -> bool:
-    best, random = mean_of(each.attainable), mean_of(each.random)
-    return best is not None and random is not None and best - random > BEYOND_ROUNDING
-
-
-def _ids(subject: Subject, cases: np.ndarray[tuple[int, ...], np.dtype[np.bool_]]) -> Iterator[str]:
-    ids = subject.pool.suite.table.ids
-    return (ids[row] for row in np.flatnonzero(cases).tolist())
-
-
 def measures_table(subject: Subject) -> AuditTable | None:
     """Every measure over all cases and over the segments that rules are about: what it can be, and what the runs get."""
     fixed_columns = ("measure", "cases", "attainable", "random", "standard error of random")
     columns = (*fixed_columns, *(f"run {name}" if name in fixed_columns else name for name in subject.scores))
-    rows = [row for segment in _segments(subject) for row in _rows(subject, segment)]
-    return AuditTable("measures", "What the measures can be on this suite", columns, tuple(rows)).without_empty() if rows else None
-
-
-def _segments(subject: Subject) -> list[CaseSegment]:
     of_rules = [rule.segment for rule in subject.rules if isinstance(rule, NumberRule | RelativeRule)]
-    return list(dict.fromkeys([EVERYTHING, *of_rules]))
-
-
-def _rows(subject: Subject, segment: CaseSegment) -> Iterator[tuple[AuditCell, ...]]:
-    rows = rows_of(subject.pool.suite, segment)
-    for column, each in enumerate(subject.limits if rows is not None else ()):
-        simulation = simulate_mean(each.measure, subject.pool) if each.random is None else None
-        random = each.random if simulation is None else simulation.values
-        means = [mean_of(scores.values[:, column], rows) for scores in subject.scores.values()]
-        error = None if simulation is None or segment != EVERYTHING else simulation.error
-        where = "all" if segment == EVERYTHING else segment.words.removeprefix(" in ")
-        yield each.measure.name, where, mean_of(each.attainable, rows), mean_of(random, rows), error, *means
+    table = list[tuple[AuditCell, ...]]()
+    for segment in dict.fromkeys([EVERYTHING, *of_rules]):
+        rows = rows_of(subject.pool.suite, segment)
+        for column, each in enumerate(subject.limits if rows is not None else ()):
+            simulation = simulate_mean(each.measure, subject.pool) if each.random is None else None
+            random = each.random if simulation is None else simulation.values
+            means = [mean_of(scores.values[:, column], rows) for scores in subject.scores.values()]
+            error = None if simulation is None or segment != EVERYTHING else simulation.error
+            where = "all" if segment == EVERYTHING else segment.words.removeprefix(" in ")
+            table.append((each.measure.name, where, mean_of(each.attainable, rows), mean_of(random, rows), error, *means))
+    return (
+        AuditTable("measures", "What the measures can be on this suite", columns, tuple(table)).without_empty() if table else None
+    )
 
 
 # Measures that are constant, or equal to another, for every ranking. The suite alone shows this; equal numbers of runs do not.
@@ -245,24 +204,22 @@ def _rows(subject: Subject, segment: CaseSegment) -> Iterator[tuple[AuditCell, .
 MOST_OF_THEM = 0.5
 
 
-@check(FindingKind(
-    "constant-measure", "warning", "A measure that all rankings of all documents share, in most cases.",
+@check(FindingKind("constant-measure", "warning", "A measure that all rankings of all documents share, in most cases.",
     "It tells only how many documents were returned, and a gate on it cannot see a worse order.",
     "Use a cutoff below the number of documents, or a measure of the order: RR, AP or nDCG.",
 ), theme=NUMBERS, quick=True)  # fmt: skip
 def about_constant(subject: Subject) -> Iterator[Finding]:
-    """Measures that all rankings of all documents share."""
     constant: dict[str, Bools] = {}
     for each in subject.limits:
-        cases = (
-            _constant_cases(each.measure, subject.pool) if isinstance(each.measure, Measure) and each.tells_of_rankings else None
-        )
-        if cases is not None:
-            constant[each.measure.name] = cases
+        if isinstance(each.measure, Measure) and each.tells_of_rankings:
+            cases = _constant_cases(each.measure, subject.pool)
+            constant |= {} if cases is None else {each.measure.name: cases}
     if constant:
         counts = ", ".join(f"{name} in {int(cases.sum())} of {len(cases)} cases" for name, cases in constant.items())
-        message = f"the same for all rankings of all documents: {counts}"
-        yield finding("constant-measure", message, _ids(subject, np.any(list(constant.values()), axis=0)))
+        cases = np.any(list(constant.values()), axis=0)
+        yield finding(
+            "constant-measure", f"the same for all rankings of all documents: {counts}", ids_of(subject.pool.suite, cases)
+        )
 
 
 def _constant_cases(measure: Measure, pool: Pool) -> Bools | None:
@@ -271,17 +228,13 @@ def _constant_cases(measure: Measure, pool: Pool) -> Bools | None:
         return None
     # With more documents than this, some ranking has nothing at all of what is relevant among the first ones.
     few = pool.documents < pool.count(pool.drawn) + (measure.cutoff or 1)
-    value_range = range_of_full_rankings(measure, pool) if few.sum() > MOST_OF_THEM * few.size * _share_with_targets(pool) else None
+    with_targets = float((pool.count(pool.drawn & (pool.suite.judgments.grades > 0)) > 0).mean())
+    value_range = range_of_full_rankings(measure, pool) if few.sum() > MOST_OF_THEM * few.size * with_targets else None
     if value_range is None:
         return None
     low, high = value_range
     cases = (high > 0) & (high - low < BEYOND_ROUNDING)
     return cases if cases.sum() > MOST_OF_THEM * (high > 0).sum() else None
-
-
-def _share_with_targets(pool: Pool) -> float:
-    """Cases with something to find, as a share of all: only these tell anything about a measure."""
-    return float((pool.count(pool.drawn & (pool.suite.judgments.grades > 0)) > 0).mean())
 
 
 @check(FindingKind(
@@ -290,7 +243,6 @@ def _share_with_targets(pool: Pool) -> float:
     "Keep one of them.",
 ), theme=NUMBERS, quick=True)  # fmt: skip
 def about_identical(subject: Subject) -> Iterator[Finding]:
-    """Measures that are the same number in every case, with the reason."""
     groups: dict[bytes, list[AnyMeasure]] = {}
     for each in subject.limits:
         form = form_of(each.measure, subject.pool) if isinstance(each.measure, Measure) else None
@@ -302,16 +254,11 @@ def about_identical(subject: Subject) -> Iterator[Finding]:
 
 
 def _reason(group: list[AnyMeasure], pool: Pool) -> str:
-    parts = [part for each in group for part in each.parts]
-    cuts = {part.cutoff for part in parts}
-    totals = [pool.relevant(int(part.options.get("rel", 1))) for part in parts]
-    cases = ~undefined_cases(group[0], pool.traits)
-    counts = {int(count) for each in totals for count in each[cases]}
-    if cuts == {1}:
+    parts, cases = [part for each in group for part in each.parts], ~undefined_cases(group[0], pool.traits)
+    counts = {int(count) for part in parts for count in pool.relevant(int(part.options.get("rel", 1)))[cases]}
+    if {part.cutoff for part in parts} == {1}:
         return " (the first hit alone)"
-    if len(counts) == 1:
-        return f" (every case has {counts.pop()} relevant)"
-    return " (by the targets and grades of these cases)"
+    return f" (every case has {counts.pop()} relevant)" if len(counts) == 1 else " (by the targets and grades of these cases)"
 
 
 def form_of(measure: Measure, pool: Pool) -> Floats | None:
@@ -330,22 +277,7 @@ def form_of(measure: Measure, pool: Pool) -> Floats | None:
 
 # A relevant hit in every fifth case is what even a weak search finds; that as much was left unjudged can be expected.
 EXPECTED_LABELS = 0.2
-
 MOST_LABELS = 20  # that can be judged in one sitting
-
-_COLUMNS = ("run", "measure", "unjudged hits", "score", "score if all are relevant", "score without unjudged hits")
-
-
-_FLIP_COLUMNS = (
-    "ahead",
-    "behind",
-    "lead",
-    "reverse lead by labels",
-    "reverse lead at most",
-    "labels that reverse it",
-    "unjudged hits of behind",
-    "order can reverse",
-)
 
 
 def _columns(scores: Scores) -> list[int]:
@@ -359,33 +291,18 @@ def _unjudged(subject: Subject) -> dict[str, UnjudgedHits]:
 
 def bounds_table(subject: Subject) -> AuditTable | None:
     """The mean of every run with no unjudged hit relevant, with all of them, and without them."""
-    unjudged = _unjudged(subject)
-    rows = []
+    unjudged, rows = _unjudged(subject), list[tuple[AuditCell, ...]]()
     for name, scores in subject.scores.items():
+        # If nothing is judged as not relevant, the judged hits of every answer are all relevant, and say nothing alone.
+        grades, rel = scores.matched.suite.judgments.grades, scores.matched.suite.defaults.rel
+        has_irrelevant = bool(((grades >= 0) & (grades < rel)).any())
         for column in _columns(scores):
             bounds = label_range(scores, column, unjudged[name])
-            alone = bounds.condensed if _has_irrelevant(scores) else None
-            means = (mean_of(each) for each in (bounds.none, bounds.all, alone))
+            means = (mean_of(each) for each in (bounds.none, bounds.all, bounds.condensed if has_irrelevant else None))
             rows.append((name, scores.names[column], bounds.unjudged, *means))
     title = f"What unjudged hits leave open, among the first {DEEPEST} where there is no cutoff"
-    return AuditTable("bounds", title, _COLUMNS, tuple(rows)).without_empty() if any(row[2] for row in rows) else None
-
-
-def _has_irrelevant(scores: Scores) -> bool:
-    """Whether anything is judged as not relevant; if not, the judged hits of every answer are all relevant, and say nothing."""
-    judgments = scores.matched.suite.judgments
-    return bool(((judgments.grades >= 0) & (judgments.grades < scores.matched.suite.defaults.rel)).any())
-
-
-def _flips(subject: Subject, column: int, unjudged: dict[str, UnjudgedHits]) -> Iterator[tuple[str, str, Flip]]:
-    for one, other in combinations(subject.scores, 2):
-        means = {name: mean_of(subject.scores[name].values[:, column]) for name in (one, other)}
-        if None in means.values() or not (len(unjudged[one]) or len(unjudged[other])):
-            continue
-        ahead, behind = sorted(means, key=lambda name: -(means[name] or 0.0))
-        flip = possible_flip(subject.scores[ahead], subject.scores[behind], column, unjudged[ahead], unjudged[behind])
-        if flip is not None:
-            yield ahead, behind, flip
+    columns = ("run", "measure", "unjudged hits", "score", "score if all are relevant", "score without unjudged hits")
+    return AuditTable("bounds", title, columns, tuple(rows)).without_empty() if any(row[2] for row in rows) else None
 
 
 @once_per_subject
@@ -395,7 +312,14 @@ def _primary_flips(subject: Subject) -> tuple[str, list[tuple[str, str, Flip]]]:
     column = 0 if scores is None else primary_column(scores, subject.options.primary)
     if scores is None or column not in _columns(scores):
         return "", []
-    return scores.names[column], list(_flips(subject, column, _unjudged(subject)))
+    unjudged, flips = _unjudged(subject), list[tuple[str, str, Flip]]()
+    for pair in combinations(subject.scores, 2):
+        means = {name: mean_of(subject.scores[name].values[:, column]) for name in pair}
+        if None not in means.values() and any(len(unjudged[name]) for name in pair):
+            ahead, behind = sorted(means, key=lambda name: -(means[name] or 0.0))
+            flip = possible_flip(subject.scores[ahead], subject.scores[behind], column, unjudged[ahead], unjudged[behind])
+            flips += [] if flip is None else [(ahead, behind, flip)]
+    return scores.names[column], flips
 
 
 def flips_table(subject: Subject) -> AuditTable | None:
@@ -405,20 +329,25 @@ def flips_table(subject: Subject) -> AuditTable | None:
         (ahead, behind, each.difference, each.labelled, each.bound, each.enough, each.unjudged, each.possible)
         for ahead, behind, each in flips
     )
+    leads = ("ahead", "behind", "lead", "reverse lead by labels", "reverse lead at most", "labels that reverse it")
+    columns = (*leads, "unjudged hits of behind", "order can reverse")
     title = f"What labels of unjudged hits could make of leads by {measure}"
-    return AuditTable("flips", title, _FLIP_COLUMNS, rows).without_empty() if rows else None
+    return AuditTable("flips", title, columns, rows).without_empty() if rows else None
 
 
-@check(FindingKind(
-    "order-could-flip", "note", "Runs whose order at most 20 labels of unjudged hits would turn round.",
+@check(FindingKind("order-could-flip", "note", "Runs whose order at most 20 labels of unjudged hits would turn round.",
     "Unjudged hits count as not relevant, which is hardest on runs that find what others did not.",
     "Judge the hits that --next lists.",
     table="flips",
 ), theme=NUMBERS)  # fmt: skip
 def about_flips(subject: Subject) -> Iterator[Finding]:
-    """Pairs whose order by the primary measure few labels would turn round."""
     measure, flips = _primary_flips(subject)
-    sentences = [_flip_sentence(*each) for each in flips if _is_easy(each[2])]
+    sentences = [
+        f"{behind} is {three_digits(flip.difference)} behind {ahead}, and {flip.enough} of its "
+        f"{plain_count(flip.unjudged, 'unjudged hit')} being relevant would put it ahead"
+        for ahead, behind, flip in flips
+        if _is_easy(flip)
+    ]
     if sentences:
         more = f"; and {len(sentences) - EXAMPLES} more" if len(sentences) > EXAMPLES else ""
         message = f"labels that would turn round the order by {measure}: {'; '.join(sentences[:EXAMPLES])}{more}"
@@ -429,15 +358,9 @@ def _is_easy(flip: Flip) -> bool:
     return flip.difference > 0 and flip.enough is not None and flip.enough <= min(MOST_LABELS, EXPECTED_LABELS * flip.cases)
 
 
-def _flip_sentence(ahead: str, behind: str, flip: Flip) -> str:
-    hits_text = f"{flip.enough} of its {plain_count(flip.unjudged, 'unjudged hit')}"
-    return f"{behind} is {three_digits(flip.difference)} behind {ahead}, and {hits_text} being relevant would put it ahead"
-
-
 # Which ranks of a table of runs really differ, by the verdicts of the comparison.
 
 MOST_RUNS = 26
-
 LETTERS = ascii_letters  # of groups; runs that need more of them get none
 
 
@@ -481,51 +404,42 @@ def ranked_runs(subject: Subject) -> RankedRuns | None:
     if not 1 < len(scores) <= MOST_RUNS:
         return None
     measure = scores[0].names[primary_column(scores[0], subject.options.primary)]
-    means = {name: each.mean(measure) for name, each in zip(unique_names(scores), scores, strict=True)}
+    by_name = dict(zip(unique_names(scores), scores, strict=True))
+    means = {name: each.mean(measure) for name, each in by_name.items()}
     ranking = sorted((each for each in means.items() if not np.isnan(each[1])), key=lambda each: -each[1])
+    if len(ranking) < 2:  # noqa: PLR2004  # a rank is among others
+        return None
     pairs = compare(scores, (), replace(subject.options, baseline=None, decisions=()))
     apart = {frozenset((pair.baseline, pair.candidate)) for pair in pairs if pair.main.verdict in ("IMPROVED", "REGRESSED")}
-    by_name = dict(zip(unique_names(scores), scores, strict=True))
-    neighbours = list(pairwise(name for name, _ in ranking))
-    alike = {frozenset(pair) for pair in neighbours if _equal_in_all_cases(measure, *(by_name[name] for name in pair))}
-    repeats = {frozenset(pair) for pair in neighbours if _are_repeats(*(by_name[name].matched.run for name in pair))}
-    return RankedRuns(measure, tuple(ranking), frozenset(apart), frozenset(alike), frozenset(repeats)) if len(ranking) > 1 else None
+    alike, repeats = set[frozenset[str]](), set[frozenset[str]]()
+    for names in pairwise(name for name, _ in ranking):
+        first, second = (by_name[name].values[:, by_name[name].names.index(measure)] for name in names)
+        if np.array_equal(first, second, equal_nan=True):
+            alike.add(frozenset(names))
+        one, other = ((replace(run.label, repeat=1), run.provenance.agent) for run in (by_name[name].matched.run for name in names))
+        if one == other and one[1] is not None:
+            repeats.add(frozenset(names))
+    return RankedRuns(measure, tuple(ranking), frozenset(apart), frozenset(alike), frozenset(repeats))
 
 
-def _equal_in_all_cases(measure: str, one: Scores, other: Scores) -> bool:
-    first, second = (each.values[:, each.names.index(measure)] for each in (one, other))
-    return np.array_equal(first, second, equal_nan=True)
-
-
-def _are_repeats(one: Run, other: Run) -> bool:
-    """Whether one agent was asked the same twice: any difference between the runs is noise."""
-    labels = [replace(each.label, repeat=1) for each in (one, other)]
-    agents = [each.provenance.agent for each in (one, other)]
-    return labels[0] == labels[1] and agents[0] is not None and agents[0] == agents[1]
-
-
-@check(FindingKind(
-    "ranks-not-apart", "note", "Neighbouring ranks of runs that these cases cannot tell apart.",
+@check(FindingKind("ranks-not-apart", "note", "Neighbouring ranks of runs that these cases cannot tell apart.",
     "Their order in a table is not proven: other cases may turn it round.",
     "Share the rank, or add cases; a comparison says how many.",
     table="ranks",
 ), theme=NUMBERS)  # fmt: skip
 def about_ranks(subject: Subject) -> Iterator[Finding]:
-    """Neighbours that share a rank as far as these cases can tell."""
     ranking = ranked_runs(subject)
-    if ranking is None:
-        return
-    pairs = {frozenset((one[0], other[0])): (one, other) for one, other in pairwise(ranking.means)}
-    open_pairs = {key: pair for key, pair in pairs.items() if key not in ranking.apart | ranking.repeats}
-    same = [pair for key, pair in open_pairs.items() if key in ranking.alike]
-    others = [pair for key, pair in open_pairs.items() if key not in ranking.alike]
-    differ = [f"{a} ({three_digits(x)}) and {b} ({three_digits(y)})" for (a, x), (b, y) in others]
-    alike = [f"{a} and {b} ({three_digits(x)})" for (a, x), (b, _) in same]
+    differ, alike = list[str](), list[str]()
+    for (a, x), (b, y) in pairwise(ranking.means if ranking else ()):
+        if ranking and frozenset((a, b)) in ranking.alike - ranking.apart - ranking.repeats:
+            alike.append(f"{a} and {b} ({three_digits(x)})")
+        elif ranking and frozenset((a, b)) not in ranking.apart | ranking.repeats:
+            differ.append(f"{a} ({three_digits(x)}) and {b} ({three_digits(y)})")
     parts = (
         f"without a proven difference: {list_first(differ, EXAMPLES)}" if differ else "",
         f"answered alike, with the same value in every case: {list_first(alike, EXAMPLES)}" if alike else "",
     )
-    if any(parts):
+    if ranking and any(parts):
         yield finding("ranks-not-apart", f"neighbours by {ranking.measure} {'; '.join(filter(None, parts))}")
 
 
@@ -542,7 +456,6 @@ def ranks_table(subject: Subject) -> AuditTable | None:
 # Runs that were cut above the cutoff of a measure: P@10 of three hits is at most .3, and R@10 is R@3.
 
 FEWEST_ANSWERS = 10
-
 CUT = 0.5  # share of answers that have exactly as many hits as the longest: a search that finds little ends at different lengths
 
 
@@ -552,47 +465,27 @@ CUT = 0.5  # share of answers that have exactly as many hits as the longest: a s
     "Save the run as deep as the largest cutoff, or use cutoffs that all runs reach.",
 ), theme=NUMBERS, quick=True)  # fmt: skip
 def short_answers(subject: Subject) -> Iterator[Finding]:
-    """Runs whose answers end above a cutoff that other runs reach, or that the corpus has documents for."""
-    longest = {name: int(_lengths(scores).max(initial=0)) for name, scores in subject.scores.items()}
+    # Hits of every answer that has any, and documents that all cases choose from, as far as they are known.
+    lengths = {name: each.matched.matches.returned[each.matched.status == OK] for name, each in subject.scores.items()}
+    longest = {name: int(each.max(initial=0)) for name, each in lengths.items()}
+    corpus_size = len(subject.ids) if subject.ids is not None and subject.suite.table.documents is None else 0
     for name, scores in subject.scores.items():
-        others = max((each for other, each in longest.items() if other != name), default=_corpus_size(subject))
-        blind = [each.name for each in scores.measures if each.tells_quality and _cutoff(each) > longest[name]]
-        if blind and 0 < longest[name] < others and _is_cut(scores, longest[name]):
-            before = f"{name}: " if len(longest) > 1 else ""
-            beside = f"those of other runs up to {others}" if len(longest) > 1 else f"of {others} documents"
-            effect = f"{', '.join(blind)} see no more"
-            yield finding("short-answers", f"{before}answers have at most {plain_count(longest[name], 'hit')}, {beside}: {effect}")
-
-
-def _cutoff(measure: AnyMeasure) -> int:
-    return max((part.cutoff or 0 for part in measure.parts), default=0)
-
-
-def _lengths(scores: Scores) -> Ints:
-    """Hits of every answer that has any."""
-    matched = scores.matched
-    lengths: Ints = matched.matches.returned[matched.status == OK]
-    return lengths
-
-
-def _is_cut(scores: Scores, longest: int) -> bool:
-    """Whether most answers end where the longest does; a depth that was asked for has another check."""
-    lengths = _lengths(scores)
-    return (
-        len(lengths) >= FEWEST_ANSWERS and depth_reached(scores.matched.run) is None and float(np.mean(lengths == longest)) >= CUT
-    )
-
-
-def _corpus_size(subject: Subject) -> int:
-    """Documents that all cases choose from, as far as they are known."""
-    return len(subject.ids) if subject.ids is not None and subject.suite.table.documents is None else 0
+        most, several = longest[name], len(longest) > 1
+        others = max((each for other, each in longest.items() if other != name), default=corpus_size)
+        quality = (each for each in scores.measures if each.tells_quality)
+        blind = [each.name for each in quality if max((part.cutoff or 0 for part in each.parts), default=0) > most]
+        # Most answers end where the longest does; a depth that was asked for has another check.
+        cut = len(lengths[name]) >= FEWEST_ANSWERS and float(np.mean(lengths[name] == most)) >= CUT
+        if blind and 0 < most < others and cut and depth_reached(scores.matched.run) is None:
+            beside = f"those of other runs up to {others}" if several else f"of {others} documents"
+            at_most = f"{f'{name}: ' if several else ''}answers have at most {plain_count(most, 'hit')}"
+            yield finding("short-answers", f"{at_most}, {beside}: {', '.join(blind)} see no more")
 
 
 # How much the order of hits with equal scores matters: the best and the worst that it could have been.
 
 
-@dataclass(frozen=True)
-class TieRange:
+class TieRange(NamedTuple):
     """The mean of a measure with equal scores in the worst, the actual and the best order."""
 
     measure: str
@@ -616,19 +509,21 @@ def ties_of_run(scores: Scores) -> TiedRun | None:
     if groups is None:
         return None
     first, size, tied, hits = groups
-    graded = scores.matched.hits
-    best = first + _place_in_group(graded, first)
-    worst = first + size - 1 - _place_in_group(graded, first)
-    measures = [(column, each) for column, each in enumerate(scores.measures) if _depends_on_order(each)]
-    ranges = tuple(_range(scores, column, each, _reorder(graded, worst), _reorder(graded, best)) for column, each in measures)
+    graded, ranges = scores.matched.hits, []
+    place = _place_in_group(graded, first)
+    worst, best = (graded.select(np.lexsort((rank, graded.case)), rank) for rank in (first + size - 1 - place, first + place))
+    for measure, values in zip(scores.measures, scores.values.T, strict=True):
+        fixed = (
+            part.definition.ideal != "ranking" or part.options.get("credit") == "dir" or part.options.get("gains")
+            for part in measure.parts
+        )
+        if measure.tells_quality and measure.per_case and not any(fixed):
+            rows = ~np.isnan(values)
+            means = (
+                float(each[rows].mean()) if rows.any() else 0.0 for each in (measure.compute(worst), values, measure.compute(best))
+            )
+            ranges.append(TieRange(measure.name, *means))
     return TiedRun(tied, hits, tuple(each for each in ranges if each.best - each.worst > BEYOND_ROUNDING))
-
-
-def _depends_on_order(measure: AnyMeasure) -> bool:
-    return (measure.tells_quality and measure.per_case) and not any(
-        part.definition.ideal != "ranking" or part.options.get("credit") == "dir" or part.options.get("gains")
-        for part in measure.parts
-    )
 
 
 def _tie_groups(scores: Scores) -> tuple[Ints, Ints, int, int] | None:
@@ -661,43 +556,26 @@ def _place_in_group(hits: GradedHits, first: Ints) -> Ints:
     return place
 
 
-def _reorder(hits: GradedHits, rank: Ints) -> GradedHits:
-    order = np.lexsort((rank, hits.case))
-    return hits.select(order, rank)
-
-
-def _range(scores: Scores, column: int, measure: AnyMeasure, worst: GradedHits, best: GradedHits) -> TieRange:
-    values: Floats = scores.values[:, column]
-    defined = ~np.isnan(values)
-    low, mean, high = (
-        float(each[defined].mean()) if defined.any() else 0.0 for each in (measure.compute(worst), values, measure.compute(best))
-    )
-    return TieRange(measure.name, low, mean, high)
-
-
 @once_per_subject
 def _tied_runs(subject: Subject) -> dict[str, TiedRun]:
-    ties = {name: ties_of_run(scores) for name, scores in subject.scores.items()}
-    return {name: each for name, each in ties.items() if each is not None}
+    return {name: ties for name, scores in subject.scores.items() if (ties := ties_of_run(scores)) is not None}
 
 
-@check(FindingKind(
-    "ties-decide", "warning", "A run whose mean depends on how hits with equal scores are ordered.",
+@check(FindingKind("ties-decide", "warning", "A run whose mean depends on how hits with equal scores are ordered.",
     "Ids or chance order them, and another tool or another run orders them differently.",
     "Take differences within the range for none; a search of your own should break ties by a second key (ours do, by id).",
     table="ties",
 ), theme=NUMBERS)  # fmt: skip
 def about_ties(subject: Subject) -> Iterator[Finding]:
-    """Runs whose ties move a mean by more than the differences that matter."""
     for name, ties in _tied_runs(subject).items():
-        sentences = [_ties_sentence(each) for each in ties.ranges if _has_weight(subject, name, each)]
+        sentences = [
+            f"{each.measure} {three_digits(each.worst)} to {three_digits(each.best)} ({three_digits(each.mean)} as it is)"
+            for each in ties.ranges
+            if _has_weight(subject, name, each)
+        ]
         if sentences:
             message = f"{name}: {ties.tied} of {ties.hits} hits have equal scores, whose order leaves open {', '.join(sentences)}"
             yield finding("ties-decide", message)
-
-
-def _ties_sentence(span: TieRange) -> str:
-    return f"{span.measure} {three_digits(span.worst)} to {three_digits(span.best)} ({three_digits(span.mean)} as it is)"
 
 
 def _has_weight(subject: Subject, name: str, span: TieRange) -> bool:
@@ -711,8 +589,6 @@ def _has_weight(subject: Subject, name: str, span: TieRange) -> bool:
 
 def ties_table(subject: Subject) -> AuditTable | None:
     """What ties leave open, run by run."""
-    rows = [
-        (name, each.measure, each.worst, each.mean, each.best) for name, ties in _tied_runs(subject).items() for each in ties.ranges
-    ]
+    rows = tuple((name, *each) for name, ties in _tied_runs(subject).items() for each in ties.ranges)
     columns = ("run", "measure", "worst order", "as it is", "best order")
-    return AuditTable("ties", "What the order of equal scores leaves open", columns, tuple(rows)) if rows else None
+    return AuditTable("ties", "What the order of equal scores leaves open", columns, rows) if rows else None

@@ -3,46 +3,37 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence, Set
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
 
-from searchmark.audit.check import Subject
+from searchmark.audit.check import Subject, ids_of
 from searchmark.audit.conditions import run_findings
 from searchmark.audit.corpus import missing_code
 from searchmark.config.gates import CompareSettings
 from searchmark.formats.corpora.corpus import Survey
 from searchmark.formats.corpora.folder import SKIP_REASONS
-from searchmark.formats.corpora.source import FolderListing, SkippedFiles
+from searchmark.formats.corpora.source import FolderListing
 from searchmark.records.answers import EMPTY, NOT_RUN
 from searchmark.records.columns import distinct
 from searchmark.records.finding import RUNS, Finding, FindingKind, finding, register
-from searchmark.records.run import Run
 from searchmark.records.sentences import plain_count, share_text
 from searchmark.records.suite import Suite
-from searchmark.scoring.comparability import Mismatch, depth_reached
+from searchmark.scoring.comparability import depth_reached
 from searchmark.scoring.comparison import Pair, compare
 from searchmark.scoring.match import MatchedRun
 from searchmark.scoring.scores import Scores, Summary, distrust_reasons, segment_rows
 from searchmark.scoring.targets import NearIds, with_nearest_id
-from searchmark.scoring.trust import (
-    FEWEST_ALIKE,
-    has_only_unknown_hits,
-    is_control_run,
-    is_mostly_right,
-    other_spelling,
-)
+from searchmark.scoring.trust import FEWEST_ALIKE, has_only_unknown_hits, is_control_run, is_mostly_right, other_spelling
 
 # Findings on files of a searched folder that are no documents.
 
 
-register(RUNS, FindingKind(
-    "left-out-files", "note", "Files and folders below the searched folder that are left out of the corpus.",
+register(RUNS, FindingKind("left-out-files", "note", "Files and folders below the searched folder that are left out of the corpus.",
     "The suite, reports and runs would tell the answers; packages, outputs and files that Git ignores are rarely meant.",
     "Change what is searched with --include, --exclude, --kinds and --no-ignore, or the section 'corpus' of the config.",
-), FindingKind(
-    "ignored-files-unknown", "warning", "Files that Git ignores are searched, since Git could not be asked.",
+), FindingKind("ignored-files-unknown", "warning", "Files that Git ignores are searched, since Git could not be asked.",
     "Outputs and packages may be among the hits.",
     "Install git, or leave them out with --exclude.",
 ))  # fmt: skip
@@ -50,39 +41,34 @@ register(RUNS, FindingKind(
 
 def left_out_findings(files: FolderListing) -> Iterator[Finding]:
     """How many files and folders were left out, for which reason, with examples; and what could not be found out."""
-    if files.left_out:
-        parts = "; ".join(map(_left_out_sentence, files.left_out))
+    parts = []
+    for each in files.left_out:
+        examples = ", ".join([*map(repr, each.examples), *(["..."] if each.count > len(each.examples) else [])])
+        parts.append(f"{each.count} {SKIP_REASONS[each.reason]}, like {examples}")
+    if parts:
         back = {each.reason for each in files.left_out} & {"ignored", "tools"}
         how = " (--no-ignore searches what Git ignores and what belongs to tools, too)" if back else ""
-        yield finding("left-out-files", f"files and folders that are left out of the corpus: {parts}{how}")
+        yield finding("left-out-files", f"files and folders that are left out of the corpus: {'; '.join(parts)}{how}")
     for problem in files.problems:
         yield finding("ignored-files-unknown", f"files that Git ignores are searched like others: {problem}")
 
 
 def left_out_hits(files: FolderListing | None, hits: Sequence[str]) -> str:
     """Of hits that do not exist: how many are files that were left out; empty if none is."""
-    reasons = [] if files is None else [(hit, files.reason(hit)) for hit in hits]
-    omissions = [(hit, reason) for hit, reason in reasons if reason is not None]
-    if not omissions:
-        return ""
-    hit, reason = omissions[0]
-    return f"; {plain_count(len(omissions), 'hit')} in files that are left out of the corpus, like {hit!r} ({SKIP_REASONS[reason]})"
-
-
-def _left_out_sentence(left_out: SkippedFiles) -> str:
-    more = ", ..." if left_out.count > len(left_out.examples) else ""
-    return f"{left_out.count} {SKIP_REASONS[left_out.reason]}, like {', '.join(map(repr, left_out.examples))}{more}"
+    reasons = {} if files is None else {at: reason for at, hit in enumerate(hits) if (reason := files.reason(hit)) is not None}
+    for at, reason in reasons.items():
+        left_out = f"{plain_count(len(reasons), 'hit')} in files that are left out of the corpus"
+        return f"; {left_out}, like {hits[at]!r} ({SKIP_REASONS[reason]})"
+    return ""
 
 
 # Findings on the ids of hits: whether the corpus has them, and what it has instead.
 
 
-register(RUNS, FindingKind(
-    "invalid-hits", "warning", "Hits that do not exist in the corpus.",
+register(RUNS, FindingKind("invalid-hits", "warning", "Hits that do not exist in the corpus.",
     "They keep their rank and count as not relevant.",
     "Check that agent and corpus name documents alike.",
-), FindingKind(
-    "some-hits-in-other-spelling", "warning", "No hit of some cases is judged, and one change of ids makes some fit.",
+), FindingKind("some-hits-in-other-spelling", "warning", "No hit of some cases is judged, and one change of ids makes some fit.",
     "They count as not relevant, so that the mean tells of spelling as well as of search.",
     "Make the change that the sentence names, in the run or in the suite.",
 ))  # fmt: skip
@@ -91,8 +77,10 @@ register(RUNS, FindingKind(
 def hit_findings(matched: MatchedRun, corpus: Survey | None) -> Iterator[Finding]:
     """Hits that do not exist, where that is known: all of them is another thing than some."""
     run, valid = matched.run, matched.valid
-    if valid is None:
-        yield from _unknown_spelling(matched)
+    if valid is None and (remedy := other_spelling(matched)) is not None:
+        like = with_nearest_id(*next(iter(remedy.found.items())), "the suite")
+        message = f"hits that are not judged for their spelling: {len(remedy.found)}, like {like}"
+        yield finding("some-hits-in-other-spelling", f"{message}; {remedy.words}, they would be")
     rows = [] if valid is None else np.flatnonzero(~valid).tolist()
     if not rows:
         return
@@ -100,8 +88,7 @@ def hit_findings(matched: MatchedRun, corpus: Survey | None) -> Iterator[Finding
     is_all = len(hits) == len(run.ids)
     near = NearIds(() if corpus is None else corpus.ids, hits)
     remedy = near.remedy(1 if is_all else FEWEST_ALIKE)
-    with_invalid = distinct(np.searchsorted(run.starts, rows, "right") - 1).tolist()
-    names = {run.case_ids[case] for case in with_invalid}
+    names = {run.case_ids[case] for case in distinct(np.searchsorted(run.starts, rows, "right") - 1).tolist()}
     cases = [case for case in matched.suite.table.ids if case in names]
     examples = near.examples(hits[0], both_sides=is_all) if remedy is None else remedy.example(hits)
     examples += left_out_hits(None if corpus is None else corpus.files, hits)
@@ -112,25 +99,12 @@ def hit_findings(matched: MatchedRun, corpus: Survey | None) -> Iterator[Finding
         yield finding("invalid-hits", f"{message}, like {examples}", cases)
 
 
-def _unknown_spelling(matched: MatchedRun) -> Iterator[Finding]:
-    """Hits that would be judged if they were written as others are."""
-    remedy = other_spelling(matched)
-    if remedy is not None:
-        hit, target = next(iter(remedy.found.items()))
-        message = (
-            f"hits that are not judged for their spelling: {len(remedy.found)}, like {with_nearest_id(hit, target, 'the suite')}"
-        )
-        yield finding("some-hits-in-other-spelling", f"{message}; {remedy.words}, they would be")
-
-
 # Depth, another corpus, and pairs that cannot be compared.
 
-register(RUNS, FindingKind(
-    "cut-answers", "note", "Answers that end at the depth that was asked for.",
+register(RUNS, FindingKind("cut-answers", "note", "Answers that end at the depth that was asked for.",
     "A measure without a cutoff would have another value on longer answers.",
     "Ask for more hits with --depth, or name a cutoff.",
-), FindingKind(
-    "other-corpus", "warning", "Hits that are checked against another corpus than the one that was searched.",
+), FindingKind("other-corpus", "warning", "Hits that are checked against another corpus than the one that was searched.",
     "What the other one lacks counts as not relevant.",
     "Give the corpus that was searched with --corpus, or none.",
 ))  # fmt: skip
@@ -149,41 +123,27 @@ def depth_findings(scores: Scores) -> Iterator[Finding]:
         yield finding("cut-answers", f"answers end after {run_depth} hits: none below is seen by {', '.join(blind)}")
 
 
-def corpus_difference(run: Run, corpus: Survey | None) -> Iterator[Finding]:
-    """That hits are checked against another corpus than the one that was searched, where both are known."""
-    digests = set(run.provenance.corpora.values())
-    if corpus is not None and run.label.snapshot is None and len(digests) == 1 and corpus.digest not in digests:
-        name = next(iter(run.provenance.corpora))
-        yield finding("other-corpus", f"hits are checked against another corpus than {name}, which was searched")
-
-
-register(RUNS, FindingKind(
-    "not-comparable", "error", "Two runs that differ in more than their agents.",
+register(RUNS, FindingKind("not-comparable", "error", "Two runs that differ in more than their agents.",
     "A difference between them says nothing of the agents; its verdict is INVALID.",
     spoils=True,
-), FindingKind(
-    "different-snapshots", "note", "Different agents in different snapshots.",
+), FindingKind("different-snapshots", "note", "Different agents in different snapshots.",
     "Whether the agent or the snapshot makes the difference cannot be told; the verdict is INVALID.",
 ))  # fmt: skip
 
 
 def comparability_findings(pairs: Sequence[Pair]) -> Iterator[Finding]:
-    """Which pairs are INVALID since the runs differ in more than their agents."""
+    """Which pairs are INVALID since the runs differ in more than their agents.
+
+    Where several agents were asked about several snapshots, only pairs that cross both are left without a verdict.
+    """
+    comparable = {name for each in pairs if not each.mismatches for name in (each.baseline, each.candidate)}
     for pair in pairs:
         for mismatch in pair.mismatches:
+            crossing = mismatch.kind == "snapshot" and {pair.baseline, pair.candidate} <= comparable
             invalid = [each.measure for each in pair.differences if mismatch.sentence in each.reason]
             which = "" if len(invalid) in (0, len(pair.differences)) else f" for {', '.join(invalid)}"
             message = f"{pair.candidate} against {pair.baseline} is INVALID{which}: {mismatch.sentence} ({mismatch.fix})"
-            yield replace(finding(_code(mismatch, pair, pairs), message), fix=mismatch.fix)
-
-
-def _code(mismatch: Mismatch, pair: Pair, pairs: Sequence[Pair]) -> str:
-    """Where several agents were asked about several snapshots, only pairs that cross both are left without a verdict."""
-    others = [each for each in pairs if not each.mismatches]
-    crossing = mismatch.kind == "snapshot" and all(
-        any(name in (each.baseline, each.candidate) for each in others) for name in (pair.baseline, pair.candidate)
-    )
-    return "different-snapshots" if crossing else "not-comparable"
+            yield replace(finding("different-snapshots" if crossing else "not-comparable", message), fix=mismatch.fix)
 
 
 # Repetition: the same hit in one answer, the same answer to every case.
@@ -191,8 +151,7 @@ def _code(mismatch: Mismatch, pair: Pair, pairs: Sequence[Pair]) -> str:
 FEWEST_SAME = 5  # answers
 
 
-register(RUNS, FindingKind(
-    "same-answers", "warning", "Every case got the same answer, hit by hit.",
+register(RUNS, FindingKind("same-answers", "warning", "Every case got the same answer, hit by hit.",
     "An agent that does not read the query answers like this; so does one that returns what is most popular.",
     "Unless that is meant, look at what the agent does with the query.",
 ))  # fmt: skip
@@ -227,10 +186,7 @@ def same_answers(matched: MatchedRun) -> Iterator[Finding]:
 # Findings on scores: why they are untrusted, what was left out of them, and which cases say little.
 
 NEARLY_ALL, FEWEST_NEARLY = 0.9, 10
-
 MOST = 0.5  # of the targets; of the answers of a run that others are compared with: who beats it beats a search that was none
-
-
 # For each count of something dropped: the code of its finding, and the sentence before the number.
 DROPPED = {
     "duplicate": ("duplicate-hits", "duplicate hits dropped"),
@@ -252,36 +208,27 @@ DROPPED = {
 }
 
 
-register(RUNS, FindingKind(
-    "duplicate-hits", "warning", "Duplicate hits in an answer.",
+register(RUNS, FindingKind("duplicate-hits", "warning", "Duplicate hits in an answer.",
     "Each id keeps its first rank; trec_eval refuses such a run.",
     "Return every id once.",
-), FindingKind(
-    "cases-not-in-suite", "warning", "Cases of the run that are not in the suite.",
+), FindingKind("cases-not-in-suite", "warning", "Cases of the run that are not in the suite.",
     "They are left out; the run may have been made for another suite.",
-), FindingKind(
-    "scores-out-of-order", "warning", "Hits that score higher than the one before them.",
+), FindingKind("scores-out-of-order", "warning", "Hits that score higher than the one before them.",
     "The order of the run was kept; tools that sort by score see another ranking.",
-), FindingKind(
-    "cases-not-in-all-runs", "warning", "Cases of the suite that not all runs answer, left out.",
+), FindingKind("cases-not-in-all-runs", "warning", "Cases of the suite that not all runs answer, left out.",
     "The comparison holds for the common cases only.",
-), FindingKind(
-    "not-chunks", "warning", "Hits whose ids do not fit chunk_of, taken as they are.",
+), FindingKind("not-chunks", "warning", "Hits whose ids do not fit chunk_of, taken as they are.",
     "They are ids of documents, or the rule is wrong.",
     "Compare chunk_of of the agent with its ids.",
-), FindingKind(
-    "unusable-scores", "warning", "Scores that are not finite numbers, left out.",
+), FindingKind("unusable-scores", "warning", "Scores that are not finite numbers, left out.",
     "The order of the run was kept.",
-), FindingKind(
-    "unusable-lines", "warning", "Lines of hits that are not a first and a last line, left out.",
+), FindingKind("unusable-lines", "warning", "Lines of hits that are not a first and a last line, left out.",
     "Such a hit means the whole document.",
     "Give [first, last], counted from 1.",
-), FindingKind(
-    "impossible-times", "warning", "Stated times that are longer than the search that they are part of, left out.",
+), FindingKind("impossible-times", "warning", "Stated times that are longer than the search that they are part of, left out.",
     "Whatever else the agent states may be as wrong.",
     "Let it state milliseconds of this one search.",
-), FindingKind(
-    "undefined-values", "note", "Cases for which a measure is undefined.",
+), FindingKind("undefined-values", "note", "Cases for which a measure is undefined.",
     "They are not in its mean; the reason is with each case in the JSON report.",
 ))  # fmt: skip
 
@@ -303,68 +250,58 @@ def score_findings(
     scores: Scores, counts: Iterable[tuple[str, int | None]], measures: Iterable[tuple[str, Summary]], *, compared: bool = False
 ) -> Iterator[Finding]:
     """Findings on the scores of one run."""
+    matched = scores.matched
     for key, count in counts:
         if count and key != "invalid":  # which has a finding of its own
             code, sentence = DROPPED.get(key, ("left-out", f"{key.replace('_', ' ')}, left out"))
             if code == "unreachable-targets":
-                code = missing_code(count, int((scores.matched.suite.judgments.grades > 0).sum()))
-            number = f"{count}{duplicates_sentence(scores.matched) if key == 'duplicate' else ''}"
-            yield finding(code, f"{sentence}: {number}", _cases_behind(key, scores.matched))
-    yield from _own_corpus(scores.matched)
-    yield from _case_findings(scores.matched, compared)
+                code = missing_code(count, int((matched.suite.judgments.grades > 0).sum()))
+            number = f"{count}{duplicates_sentence(matched) if key == 'duplicate' else ''}"
+            yield finding(code, f"{sentence}: {number}", _cases_behind(key, matched))
+    # What cannot be known of a service, unless its hits are checked against a corpus that was named.
+    if matched.run.provenance.service is not None and matched.valid is None and (matched.status != NOT_RUN).any():
+        unknown = "invalid hits, unreachable targets and the index are not known"
+        yield finding("own-corpus", f"{unknown} (the agent searches its own corpus)")
+    yield from _case_findings(matched, compared)
     for name, summary in measures:
         if summary.definition:
             yield finding("formula", f"{name} is {summary.definition}")
         if summary.undefined:
+            reasons = set(filter(None, scores.reasons(scores.names.index(name)))) if name in scores.names else set()
+            why = f" ({reasons.pop()})" if len(reasons) == 1 else ""  # where it is one for all of these cases
             number = f"cases for which {name} is undefined, not in its mean: {summary.undefined}"
-            yield finding("undefined-values", f"{number}{_why_undefined(scores, name)}")
+            yield finding("undefined-values", f"{number}{why}")
 
 
-def _why_undefined(scores: Scores, name: str) -> str:
-    """The reason, where it is one for all of these cases."""
-    if name not in scores.names:
-        return ""
-    reasons = set(filter(None, scores.reasons(scores.names.index(name))))
-    return f" ({reasons.pop()})" if len(reasons) == 1 else ""
-
-
-register(RUNS, FindingKind(
-    "not-started", "error", "The agent could not be started.",
+register(RUNS, FindingKind("not-started", "error", "The agent could not be started.",
     "Nothing was measured; this is not a score of 0.",
     "Fix what the message names; 'searchmark doctor' checks the environment.",
     spoils=True,
-), FindingKind(
-    "not-whole", "error", "Contents of a repository are missing or damaged, so cases were not searched.",
+), FindingKind("not-whole", "error", "Contents of a repository are missing or damaged, so cases were not searched.",
     "They score 0, and that says nothing of the search.",
     "Fetch or repair what the message names, then ask these cases again with --retry-errors.",
     spoils=True,
-), FindingKind(
-    "corpus-changed", "error", "What was searched changed during the run.",
+), FindingKind("corpus-changed", "error", "What was searched changed during the run.",
     "Cases were asked about different contents and cannot be averaged.",
     "Run it again while the files are left alone, or search a commit with --snapshot.",
     spoils=True,
-), FindingKind(
-    "interrupted", "error", "The run did not come to its end; what it had answered was taken from its journal.",
+), FindingKind("interrupted", "error", "The run did not come to its end; what it had answered was taken from its journal.",
     "Whether what was searched stayed the same is checked when a run ends.",
     "Resume it with --resume, which asks only what is left, and merge it then.",
     spoils=True,
-), FindingKind(
-    "failed", "error", "The agent could not be asked to the end.",
+), FindingKind("failed", "error", "The agent could not be asked to the end.",
     "Something unexpected happened to this agent alone; what it did not answer was not run.",
     "Ask the rest with --resume; if it happens again, report it with the message.",
     spoils=True,
-), FindingKind(
-    "journal-changed", "error", "The journal was changed by another process during the run.",
+), FindingKind("journal-changed", "error", "The journal was changed by another process during the run.",
     "An agent runs with your rights and can write into the files of others; who does that may have done more.",
     "Find out which agent did it; use --sandbox to keep agents away from journals.",
     spoils=True,
-), FindingKind(
-    "cache-changed", "error", "Cached vectors were changed by another process during the run.",
+), FindingKind("cache-changed", "error", "Cached vectors were changed by another process during the run.",
     "Who searches with changed vectors finds something else. What was changed has been removed from the cache.",
     "Find out which agent did it, then run it again; use --sandbox to keep agents away from the cache.",
     spoils=True,
-), FindingKind(
-    "times-doubtful", "error", "The agent's process reported much shorter times than passed on the runner's clock.",
+), FindingKind("times-doubtful", "error", "The agent's process reported much shorter times than passed on the runner's clock.",
     "These times are left out of the latencies, so the latencies say little.",
     "Look for code in the agent that changes clocks or works after it has answered.",
     spoils=True,
@@ -375,60 +312,38 @@ register(RUNS, FindingKind(
 _STATED_WITH_CORPUS = ("all-targets-missing", "all-hits-invalid")
 
 
-def trust_findings(scores: Scores) -> Iterator[Finding]:
-    """Why the scores are untrusted."""
-    for reason in distrust_reasons(scores):
-        if reason.code not in _STATED_WITH_CORPUS:
-            yield finding(reason.code, f"untrusted: {reason.message}", reason.cases)
-
-
-register(RUNS, FindingKind(
-    "own-corpus", "note", "An agent that searches its own corpus.",
+register(RUNS, FindingKind("own-corpus", "note", "An agent that searches its own corpus.",
     "Hits that do not exist and targets that cannot be found are not seen, and whether others searched the same is not known.",
     "If its corpus is at hand, name it with --corpus.",
-), FindingKind(
-    "cases-missing", "warning", "Cases that an imported run does not mention.",
+), FindingKind("cases-missing", "warning", "Cases that an imported run does not mention.",
     "They count as empty answers and score 0, as in trec_eval -c.",
     "If these cases were never asked, compare with --intersect.",
-), FindingKind(
-    "empty-answers", "warning", "Nearly all answers are empty; in a comparison, most of the answers of a run.",
+), FindingKind("empty-answers", "warning", "Nearly all answers are empty; in a comparison, most of the answers of a run.",
     "A search that is set up wrongly often finds nothing without an error, and scores 0 like one that searches badly.",
     "Ask the agent for something that it must find, and check its corpus, its query and how its hits are read.",
 ))  # fmt: skip
 
 
-def _own_corpus(matched: MatchedRun) -> Iterator[Finding]:
-    """What cannot be known of a service, unless its hits are checked against a corpus that was named."""
-    ran = (matched.status != NOT_RUN).any()
-    if matched.run.provenance.service is not None and matched.valid is None and ran:
-        unknown = "invalid hits, unreachable targets and the index are not known"
-        yield finding("own-corpus", f"{unknown} (the agent searches its own corpus)")
-
-
 def _case_findings(matched: MatchedRun, compared: bool) -> Iterator[Finding]:
-    ids = matched.suite.table.ids
-    missing = [case for case in ids if case not in matched.run.index]
-    if missing:
-        yield finding("cases-missing", f"cases missing from the run: {len(missing)} of {len(ids)}", missing)
-    yield from _empty_findings(matched, set(missing), compared)
-    yield from same_answers(matched)
+    """Cases that the run does not mention, or found nothing for, or answered all alike.
 
-
-def _empty_findings(matched: MatchedRun, missing: Set[str], compared: bool) -> Iterator[Finding]:
-    """That a run found next to nothing, or in a comparison nothing for most cases; empty is right where nothing is to be found.
-
-    Cases that the run does not mention are said elsewhere.
+    That a run found next to nothing, or in a comparison nothing for most cases; empty is right where nothing is to be found.
     """
-    mentioned = np.array([case not in missing for case in matched.suite.table.ids], bool) if missing else True
+    ids = matched.suite.table.ids
+    mentioned = np.array([case in matched.run.index for case in ids], bool)
+    if not mentioned.all():
+        missing = list(ids_of(matched.suite, ~mentioned))
+        yield finding("cases-missing", f"cases missing from the run: {len(missing)} of {len(ids)}", missing)
     searched = matched.answerable & (matched.status != NOT_RUN) & mentioned
     empty, of = np.flatnonzero(searched & (matched.status == EMPTY)), int(searched.sum())
     rarely = compared and not is_control_run(matched.run)  # a control says on purpose what knowing nothing is worth
     most = len(empty) > MOST * of if rarely else len(empty) >= NEARLY_ALL * of
     if FEWEST_NEARLY <= of != len(empty) and most:  # all of them are a reason not to trust the run
-        cases = [matched.suite.table.ids[row] for row in empty]
+        cases = [ids[row] for row in empty]
         meaning = "; this run has hardly searched, and a difference to it says little" if compared else ""
         message = f"{len(empty)} of {of} ({share_text(len(empty), of)}), like case {cases[0]!r}"
         yield finding("empty-answers", f"answers without any hit: {message}{meaning}", cases)
+    yield from same_answers(matched)
 
 
 def _cases_behind(key: str, matched: MatchedRun) -> Iterator[str]:
@@ -442,8 +357,7 @@ def _cases_behind(key: str, matched: MatchedRun) -> Iterator[str]:
             yield case
 
 
-register(RUNS, FindingKind(
-    "duplicate-documents", "warning", "Documents of the corpus with a duplicate id, left out.",
+register(RUNS, FindingKind("duplicate-documents", "warning", "Documents of the corpus with a duplicate id, left out.",
     "The first document with an id counts; the contents of the others cannot be found.",
     "Give every document an id of its own.",
 ))  # fmt: skip
@@ -469,8 +383,7 @@ def corpus_findings(corpus: Survey | None) -> Iterator[Finding]:
         yield from left_out_findings(corpus.files)
 
 
-register(RUNS, FindingKind(
-    "cases-not-in-one-segment", "note", "Cases that are in several segments of a split, or in none.",
+register(RUNS, FindingKind("cases-not-in-one-segment", "note", "Cases that are in several segments of a split, or in none.",
     "The means of the segments are of overlapping cases, or not of all, and do not add up to the mean of all.",
 ))  # fmt: skip
 
@@ -500,11 +413,16 @@ def findings_on_run(
 
     ``compared``: others are compared with it, so that it matters whether it has searched at all.
     """
-    matched = scores.matched
-    yield from trust_findings(scores)
-    yield from run_findings(matched.run, matched.suite.table.index)
+    matched, run = scores.matched, scores.matched.run
+    for reason in distrust_reasons(scores):
+        if reason.code not in _STATED_WITH_CORPUS:
+            yield finding(reason.code, f"untrusted: {reason.message}", reason.cases)
+    yield from run_findings(run, matched.suite.table.index)
     yield from depth_findings(scores)
-    yield from corpus_difference(matched.run, corpus)
+    digests = set(run.provenance.corpora.values())
+    if corpus is not None and run.label.snapshot is None and len(digests) == 1 and corpus.digest not in digests:
+        name = next(iter(run.provenance.corpora))
+        yield finding("other-corpus", f"hits are checked against another corpus than {name}, which was searched")
     yield from hit_findings(matched, corpus)
     yield from score_findings(scores, drop_counts.items(), measures.items(), compared=compared)
 
@@ -517,11 +435,8 @@ _MADE_REDUNDANT_BY = {
     "topics-without-judgments": {"partial-join", "nothing-joined"},
     "queries-without-judgments": {"partial-join", "nothing-joined"},
 }
-
-
 # Findings on a suite, and those on single runs that say the same and more.
 _NO_HIT_FITS = {"all-hits-invalid", "hits-in-other-spelling"}
-
 
 _STATED_OF_RUNS = {
     "hardly-judged": {"no-hit-judged", *_NO_HIT_FITS},

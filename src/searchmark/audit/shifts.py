@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import combinations
 
 import numpy as np
 
 from searchmark.agents.lexical.analyser import tokenize
 from searchmark.audit.check import Subject, check, once_per_subject
 from searchmark.audit.documents import document_facts, relevant_targets
-from searchmark.records.columns import Floats, starts_of
+from searchmark.records.columns import Floats, Ints, starts_of
 from searchmark.records.finding import AGENTS, CORPUS, Finding, FindingKind, finding
 from searchmark.records.judgments import JudgmentTable
 from searchmark.records.merge import cut_run
@@ -28,11 +29,8 @@ from searchmark.scoring.match import match_hits
 # would come by chance about once in 1,000 suites. Own pairs of an honest suite are better, which makes it far rarer.
 
 SHIFTS = (1, -1, 2, -2)
-
 SURELY, SURELY_IN_PART = 4.0, 4.5  # standard errors by which neighbours must fit better: by chance once in 30,000, and see above
-
 FEWEST_ROWS = 20
-
 PARTS = 4
 
 
@@ -50,25 +48,15 @@ class Shift:
 def best_shift(count: int, fit: Callable[[int], Floats]) -> Shift | None:
     """The shift that fits beyond doubt, if there is one; ``fit`` is that of every row by shift, NaN beyond the ends."""
     gains = {step: fit(step) - fit(0) for step in SHIFTS}
-    shifts = [
-        Shift(step, *rows, _gain(gain[slice(*rows)]), rows == (0, count))
-        for step, gain in gains.items()
-        for rows in _windows(count)
-    ]
+    # All rows, and parts of them that are large enough.
+    ends = combinations([count * part // PARTS for part in range(PARTS + 1)], 2)
+    windows = [rows for rows in ends if rows[1] - rows[0] >= FEWEST_ROWS or rows == (0, count)]
+    shifts = [Shift(step, *rows, _gain(gain[slice(*rows)]), rows == (0, count)) for step, gain in gains.items() for rows in windows]
     sure = [each for each in shifts if each.gain >= (SURELY if each.whole else SURELY_IN_PART)]
     everywhere = [
         each for each in sure if each.whole and all(np.nansum(part) > 0 for part in np.array_split(gains[each.step], PARTS))
     ]
     return max(everywhere or sure, key=lambda each: each.gain, default=None)
-
-
-def _windows(count: int) -> Iterator[tuple[int, int]]:
-    """All rows, and parts of them that are large enough."""
-    cuts = [count * part // PARTS for part in range(PARTS + 1)]
-    for first in range(PARTS):
-        for end in range(first + 1, PARTS + 1):
-            if cuts[end] - cuts[first] >= FEWEST_ROWS or (first, end) == (0, PARTS):
-                yield cuts[first], cuts[end]
 
 
 def _gain(differences: Floats) -> float:
@@ -88,23 +76,14 @@ def _gain(differences: Floats) -> float:
 # join may well be better than chance.
 
 FEWEST_CASES = 20  # below, chance alone explains too much
-
 MOST_CASES = 600  # whose queries are compared with all of their judgments: of more, the first and the last
-
 MOST_JUDGED = 300  # cases that runs are judged on again and again
-
 LEVEL = 0.05
-
 DRAWS = 1999
-
 ROTATIONS = 19  # better than all of them is better than chance at 5 %
-
 DEPTH = 10
-
 FEWEST_KNOWN = 0.5  # share of queries that have a word with any gold document in common
-
 MORE_FOUND, TIMES_FOUND = 10, 2  # how much more a run must find with shifted judgments
-
 SEED = 7
 
 
@@ -147,19 +126,18 @@ class QueryFitMatrix:
     "shifted-judgments", "error", "Judgments that fit the queries of neighbouring cases, and not those of their own.",
     "Every score is about the wrong query: the ids of queries and judgments are shifted against each other.",
     "Number queries and judgments alike (often one of both counts from 0 and the other from 1).",
-), FindingKind(
-    "judgments-at-chance", "warning", "Judgments that fit their own queries no better than those of other cases.",
+), FindingKind("judgments-at-chance", "warning", "Judgments that fit their own queries no better than those of other cases.",
     "Ids of queries and judgments may not belong together; every score is then noise. Or queries say in other words, or in "
     "another language, what their targets are about: that looks the same.",
     "Read a few cases with their targets; if they do not belong together, join queries and judgments again.",
 ), theme=CORPUS, after="symbols-outside-patterns")  # fmt: skip
 @once_per_subject
+@once_per_subject
 def judgments_of_other_queries(subject: Subject) -> list[Finding]:
-    """Whether judgments and queries were joined wrongly."""
-    return list(_join_findings(subject))
+    return [finding(code, message) for code, message in _join_problems(subject)]
 
 
-def _join_findings(subject: Subject) -> Iterator[Finding]:
+def _join_problems(subject: Subject) -> Iterator[tuple[str, str]]:
     """What words and runs say together: where one of them shows that the join is right, it is."""
     rows = _rows(subject)
     if len(rows) < FEWEST_CASES:
@@ -167,21 +145,27 @@ def _join_findings(subject: Subject) -> Iterator[Finding]:
     words = JoinedWords.of(subject, rows)
     by_words = None if words is None else words.fits
     shift = None if by_words is None else by_words.best_shift
-    if shift is None and by_words is not None and by_words.p_of(by_words.own) <= LEVEL:
+    p = by_words.p_of(by_words.own) if by_words is not None and shift is None else None
+    if shift is None and p is not None and p <= LEVEL:
         return
     by_runs = _RunFits.of(subject) if shift is None else None
     step = by_runs.best_shift if by_runs is not None else None
     if shift is not None or step is not None:
-        distance = shift.step if shift is not None else step or 0
-        part = "" if words is None else _part(subject, words.rows, shift)
+        distance, part, ids = shift.step if shift is not None else step or 0, "", subject.suite.table.ids
+        if shift is not None and words is not None and not shift.whole:
+            part = f" from case {ids[words.rows[shift.first]]} to {ids[words.rows[shift.end - 1]]}"
         sentence = f"queries{part} fit the judgments of the case that comes {step_text(distance)}, and not their own"
-        yield finding("shifted-judgments", f"{sentence}{_example(subject, by_words, rows, distance)}")
-    elif by_runs is not None and by_runs.any_better:
-        return
-    elif words is not None and words.speak_alike:
-        yield finding("judgments-at-chance", "; ".join(_reasons(by_words, by_runs)))
-    elif by_runs is not None and len(by_runs.runs) > 1:
-        yield finding("judgments-at-chance", "; ".join(_reasons(None, by_runs)))
+        yield "shifted-judgments", f"{sentence}{_example(subject, by_words, rows, distance)}"
+    elif by_runs is None or not by_runs.any_better:
+        words_alike, several = words is not None and words.speak_alike, by_runs is not None and len(by_runs.runs) > 1
+        alike = "relevant documents have no more words in common with their own query than with queries of other cases"
+        runs = "" if by_runs is None else plain_count(len(by_runs.runs), "run")
+        reasons = (
+            f"{alike} (p = {p:.2g})" if words_alike else "",
+            f"{runs}: the first {DEPTH} hits fit the judgments of other cases as well as their own" if runs else "",
+        )
+        if words_alike or several:
+            yield "judgments-at-chance", "; ".join(filter(None, reasons))
 
 
 def _example(subject: Subject, by_words: QueryFitMatrix | None, rows: Sequence[int], shift: int) -> str:
@@ -199,23 +183,9 @@ def _example(subject: Subject, by_words: QueryFitMatrix | None, rows: Sequence[i
     return f": {table.ids[row]!r}{query} has the target {gold[row]!r}, and {gold[other]!r} of {table.ids[other]!r} fits"
 
 
-def _part(subject: Subject, rows: Sequence[int], shift: Shift | None) -> str:
-    ids = subject.suite.table.ids
-    return "" if shift is None or shift.whole else f" from case {ids[rows[shift.first]]} to {ids[rows[shift.end - 1]]}"
-
-
 def step_text(step: int) -> str:
     """Which case is meant, in words."""
     return f"{plain_count(abs(step), 'case')} {'later' if step > 0 else 'earlier'}"
-
-
-def _reasons(by_words: QueryFitMatrix | None, by_runs: _RunFits | None) -> Iterator[str]:
-    if by_words is not None:
-        p = by_words.p_of(by_words.own)
-        yield f"relevant documents have no more words in common with their own query than with queries of other cases (p = {p:.2g})"
-    if by_runs is not None:
-        runs = plain_count(len(by_runs.runs), "run")
-        yield f"{runs}: the first {DEPTH} hits fit the judgments of other cases as well as their own"
 
 
 def _rows(subject: Subject) -> list[int]:
@@ -319,14 +289,11 @@ class _RunFits:
         """What each run finds with the judgments of cases that are further away."""
         far = np.arange(max(SHIFTS) + 1, len(self.suite) - max(SHIFTS))
         offsets = np.random.default_rng(SEED).permutation(far)[:ROTATIONS].tolist()
-        suites = [replace(self.suite, judgments=shift_judgments(self.suite.judgments, each)) for each in offsets]
-        return [[_count_found(suite, run) for suite in suites] for run in self.runs]
+        return [[self.found(each, run) for each in offsets] for run in self.runs]
 
     def found(self, shift: int, run: Run) -> int:
         """Relevant documents among the first hits, with the judgments of the case ``shift`` later."""
-        return _count_found(
-            self.suite if not shift else replace(self.suite, judgments=shift_judgments(self.suite.judgments, shift)), run
-        )
+        return len(_cases_found(self.suite, run, shift))
 
     @property
     def any_better(self) -> bool:
@@ -336,25 +303,21 @@ class _RunFits:
     @property
     def best_shift(self) -> int | None:
         """A shift by which most runs find far more than with their own judgments, and more than with any other."""
-        steps = [each for each in self.shifts if each is not None]
+        steps = []
+        for run, own, others in zip(self.runs, self.own, self.others, strict=True):
+            counts = {shift: self.found(shift, run) for shift in SHIFTS}
+            best = max(counts, key=counts.__getitem__)
+            if counts[best] >= max(TIMES_FOUND * own, own + MORE_FOUND, max(others) + 1):
+                steps.append(best)
         step = max(steps, key=steps.count, default=0)
         return step if steps.count(step) > len(self.runs) / 2 else None
 
-    @cached_property
-    def shifts(self) -> list[int | None]:
-        """Of each run, the shift by which it finds so."""
-        return [self._shift(*each) for each in zip(self.runs, self.own, self.others, strict=True)]
 
-    def _shift(self, run: Run, own: int, others: Sequence[int]) -> int | None:
-        counts = {shift: self.found(shift, run) for shift in SHIFTS}
-        best = max(counts, key=counts.__getitem__)
-        return best if counts[best] >= max(TIMES_FOUND * own, own + MORE_FOUND, max(others) + 1) else None
-
-
-def _count_found(suite: Suite, run: Run) -> int:
-    """Relevant documents among the first hits of all answers."""
+def _cases_found(suite: Suite, run: Run, shift: int) -> Ints:
+    """The case of every relevant document among the first hits, with the judgments of the case ``shift`` later."""
+    suite = replace(suite, judgments=shift_judgments(suite.judgments, shift)) if shift else suite
     hits = match_hits(suite, run).hits
-    return int(((hits.rank <= DEPTH) & (hits.grade > 0)).sum())
+    return hits.case[(hits.rank <= DEPTH) & (hits.grade > 0)]
 
 
 def shift_judgments(judgments: JudgmentTable, shift: int) -> JudgmentTable:
@@ -384,38 +347,25 @@ CERTAINLY = 6.0  # standard errors from which on a run need not find twice as mu
 )  # fmt: skip
 def shifted_runs(subject: Subject) -> Iterator[Finding]:
     """Runs that find far more with the judgments of a neighbouring case; if others do as well, the judgments are shifted."""
-    suite = _ends_of_suite(subject.expanded)
+    suite, ids, half = subject.expanded, subject.expanded.table.ids, MOST_CASES // 2
     if len(suite) < FEWEST_CASES or not subject.scores:
         return
+    if len(suite) > MOST_CASES:  # the first and the last
+        suite = suite.only({*ids[:half], *ids[-half:]})
+        ids = suite.table.ids
     fits = {name: _FoundByShift(suite, cut_run(scores.matched.run, DEPTH)) for name, scores in subject.scores.items()}
     shifts = {name: shift for name, fit in fits.items() if (shift := fit.shift) is not None}
     if not shifts or any(each.code == "shifted-judgments" for each in judgments_of_other_queries(subject)):
         return
     for name, shift in shifts.items():
-        others = [fit for other, fit in fits.items() if other != name]
-        if sum(fit.gained(shift) for fit in others) > 0:
-            yield finding(
-                "shifted-judgments",
-                f"{_shifted_run_sentence(suite, name, shift, fits[name])}; the other runs find more that way too",
-            )
+        part = "answers" if shift.whole else f"answers from case {ids[shift.first]} to {ids[shift.end - 1]}"
+        found = f"{fits[name].sum(shift, shift.step)} relevant documents are among the first {DEPTH} hits that way"
+        counts = f"{found}, otherwise {fits[name].sum(shift, 0)}"
+        sentence = f"{name}: {part} fit the judgments of the case that comes {step_text(shift.step)}: {counts}"
+        if sum(fit.gained(shift) for other, fit in fits.items() if other != name) > 0:
+            yield finding("shifted-judgments", f"{sentence}; the other runs find more that way too")
             return
-        cases = suite.table.ids[shift.first : shift.end]
-        yield finding("shifted-run", _shifted_run_sentence(suite, name, shift, fits[name]), cases)
-
-
-def _shifted_run_sentence(suite: Suite, name: str, shift: Shift, fit: _FoundByShift) -> str:
-    ids = suite.table.ids
-    part = "answers" if shift.whole else f"answers from case {ids[shift.first]} to {ids[shift.end - 1]}"
-    counts = (
-        f"{fit.sum(shift, shift.step)} relevant documents are among the first {DEPTH} hits that way, otherwise {fit.sum(shift, 0)}"
-    )
-    return f"{name}: {part} fit the judgments of the case that comes {step_text(shift.step)}: {counts}"
-
-
-def _ends_of_suite(suite: Suite) -> Suite:
-    """The first and the last cases, where there are very many."""
-    ids, half = suite.table.ids, MOST_CASES // 2
-    return suite if len(suite) <= MOST_CASES else suite.only({*ids[:half], *ids[-half:]})
+        yield finding("shifted-run", sentence, ids[shift.first : shift.end])
 
 
 class _FoundByShift:
@@ -427,7 +377,10 @@ class _FoundByShift:
 
     def __call__(self, step: int) -> Floats:
         if step not in self._counts:
-            self._counts[step] = self._found(step)
+            cases = _cases_found(self._suite, self._run, step)
+            counts = np.bincount(cases, minlength=len(self._suite)).astype(np.float64)
+            counts[len(counts) - step if step > 0 else 0 : None if step > 0 else -step] = np.nan
+            self._counts[step] = counts
         return self._counts[step]
 
     @property
@@ -444,11 +397,3 @@ class _FoundByShift:
 
     def gained(self, shift: Shift) -> int:
         return self.sum(shift, shift.step) - self.sum(shift, 0)
-
-    def _found(self, step: int) -> Floats:
-        suite = replace(self._suite, judgments=shift_judgments(self._suite.judgments, step)) if step else self._suite
-        hits = match_hits(suite, self._run).hits
-        relevant = (hits.rank <= DEPTH) & (hits.grade > 0)
-        counts = np.bincount(hits.case[relevant], minlength=len(suite)).astype(np.float64)
-        counts[len(counts) - step if step > 0 else 0 : None if step > 0 else -step] = np.nan
-        return counts
