@@ -1,4 +1,4 @@
-"""What keeps agents inside: bubblewrap or Landlock, each behind the interface of `Sandbox`."""
+"""What keeps agents inside: bubblewrap or Landlock. Both have the same few methods, and nobody else needs to know which it is."""
 
 from __future__ import annotations
 
@@ -27,52 +27,16 @@ from searchmark.running.sandbox.view import View, interpreter_paths
 
 
 @dataclass(frozen=True)
-class Sandbox:
-    """A way to keep agents inside, and files that they must not see, wherever these are."""
+class Landlock:
+    """The kernel itself: a worker gives up everything that it was not left."""
 
-    hidden: tuple[Path, ...] = ()
+    hidden: tuple[Path, ...] = ()  # files that agents must not see, wherever these are
 
-    mounts: ClassVar[bool] = False  # what is shown, and nothing else: a worker may be a user that cannot enter the folders above
+    mounts: ClassVar[bool] = False  # a worker that is a user of its own could not enter the folders above what it is shown
 
     @staticmethod
     def problem() -> str | None:
         """Why it cannot be used here; None if it can."""
-        raise NotImplementedError
-
-    @staticmethod
-    def version() -> str:
-        """What is written down with a run."""
-        raise NotImplementedError
-
-    def command(self, command: list[str], view: View, scratch: Path, user: int | None, options: IO[bytes]) -> list[str]:  # noqa: ARG002
-        """What to start for a command to run inside; what is too long for a command line goes into the ``options``."""
-        return command
-
-    def confinement(self, view: View, scratch: Path, user: int | None) -> Confinement:
-        """What the worker gives up by itself. It becomes the ``user``, and may write into the folder ``scratch`` alone."""
-        raise NotImplementedError
-
-
-def choose_sandbox(name: str, hidden_paths: Iterable[Path]) -> Sandbox | None:
-    """The sandbox that was asked for, if any; where it cannot be had, nothing is run."""
-    if name == "off":
-        return None
-    if sys.platform != "linux":
-        raise UsageError("--sandbox works on Linux only; leave it out")
-    problems = []
-    for kind in SANDBOXES.values() if name == "auto" else (SANDBOXES[name],):
-        problem = kind.problem()
-        if problem is None:
-            return kind((*hidden_paths, cache_folder(), Path(tempfile.gettempdir(), f"searchmark-{os.getuid()}")))
-        problems.append(problem)
-    raise UsageError(f"--sandbox cannot be enforced here: {'; '.join(problems)}")
-
-
-class Landlock(Sandbox):
-    """The kernel itself: a worker gives up everything that it was not left."""
-
-    @staticmethod
-    def problem() -> str | None:
         if not filter_available():
             return "Landlock is used on x86-64 and 64-bit ARM only"
         version = landlock_abi()
@@ -84,7 +48,12 @@ class Landlock(Sandbox):
     def version() -> str:
         return f"landlock ABI {landlock_abi()}"
 
+    def command(self, command: list[str], *_: object) -> list[str]:
+        """What to start for a command to run inside: itself, since its process confines itself."""
+        return command
+
     def confinement(self, view: View, scratch: Path, user: int | None) -> Confinement:
+        """What the worker gives up by itself. It becomes the ``user``, and may write into the folder ``scratch`` alone."""
         paths = view.shown()
         rules = Ruleset([*map(str, paths.readable)], [*map(str, paths.listed)], [str(scratch.resolve())], view.network)
         return Confinement(user, rules, AllowedCalls(view.network, namespaces=False))
@@ -131,10 +100,13 @@ def _kernel_settings_files() -> Iterator[str]:
             yield from ("--ro-bind-try", entry.path, entry.path)
 
 
-class Bubblewrap(Sandbox):
+@dataclass(frozen=True)
+class Bubblewrap:
     """Namespaces of its own for an agent, in which only what it may see is mounted."""
 
-    mounts = True
+    hidden: tuple[Path, ...] = ()
+
+    mounts: ClassVar[bool] = True
 
     @staticmethod
     @cache
@@ -162,6 +134,7 @@ class Bubblewrap(Sandbox):
         return f"bubblewrap {words[-1]}" if words else "bubblewrap"
 
     def command(self, command: list[str], view: View, scratch: Path, user: int | None, options: IO[bytes]) -> list[str]:
+        """The same; what it is told is too long for a command line, and goes into the file of ``options``."""
         arguments = bubblewrap_arguments(view, [scratch], own_user=user is not None)
         options.write(b"".join(os.fsencode(each) + b"\0" for each in arguments))
         return [shutil.which(BUBBLEWRAP) or BUBBLEWRAP, "--args", str(options.fileno()), "--", *command]
@@ -173,4 +146,21 @@ class Bubblewrap(Sandbox):
         return Confinement(user, rules, AllowedCalls(view.network, namespaces=True) if filter_available() else None)
 
 
+Sandbox = Bubblewrap | Landlock
+
 SANDBOXES: dict[str, type[Sandbox]] = {"bubblewrap": Bubblewrap, "landlock": Landlock}  # the better one first
+
+
+def choose_sandbox(name: str, hidden_paths: Iterable[Path]) -> Sandbox | None:
+    """The sandbox that was asked for, if any; where it cannot be had, nothing is run."""
+    if name == "off":
+        return None
+    if sys.platform != "linux":
+        raise UsageError("--sandbox works on Linux only; leave it out")
+    problems = []
+    for kind in SANDBOXES.values() if name == "auto" else (SANDBOXES[name],):
+        problem = kind.problem()
+        if problem is None:
+            return kind((*hidden_paths, cache_folder(), Path(tempfile.gettempdir(), f"searchmark-{os.getuid()}")))
+        problems.append(problem)
+    raise UsageError(f"--sandbox cannot be enforced here: {'; '.join(problems)}")
