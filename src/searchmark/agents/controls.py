@@ -26,6 +26,7 @@ from searchmark.errors import DamagedRepository, UsageError
 from searchmark.formats.corpora.corpus import Changes, Corpus
 from searchmark.git.log import commits_per_path
 from searchmark.git.repository import open_repository, open_repository_around
+from searchmark.records.columns import split_mix
 
 # Controls: agents that cannot know the answer, and show what a score is worth.
 #
@@ -154,7 +155,8 @@ class RandomAgent(RetrievalAgent):
         self._hashes = np.fromiter(map(_hash, self._ids), np.uint64, len(self._ids))
 
     def retrieve(self, query: str, k: int) -> RetrievalResult:
-        keys = _splitmix(self._hashes ^ np.uint64(_hash(f"{self._seed}\0{query}")))
+        # Mixed, since ids whose hashes are alike would otherwise stay neighbours for every query.
+        keys = split_mix(self._hashes ^ np.uint64(_hash(f"{self._seed}\0{query}")))
         best = np.argsort(keys, kind="stable")[::-1][:k]
         return RetrievalResult([self._ids[place] for place in best], (keys[best] / 2.0**64).tolist())
 
@@ -164,13 +166,6 @@ class RandomAgent(RetrievalAgent):
 
 def _hash(text: str) -> int:
     return int.from_bytes(hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=8).digest())
-
-
-def _splitmix(values: NDArray[np.uint64]) -> NDArray[np.uint64]:
-    """The finaliser of splitmix64: without it, ids whose hashes are alike would stay neighbours for every query."""
-    values = (values ^ (values >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    values = (values ^ (values >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    return values ^ (values >> np.uint64(31))
 
 
 # An agent that knows its answers by heart: for tests, notebooks, and results that come from elsewhere.

@@ -34,7 +34,13 @@ PROJECT_FILE = "pyproject.toml"
 
 def parse_config(file: Path, text: str) -> Any:
     """The plain data; that of an empty file is empty."""
-    content = _parse_toml_config(file, text) if file.suffix.lower() == ".toml" else _parse_yaml_config(file, text)
+    if file.suffix.lower() == ".toml":
+        content: Any = parse_toml(file, text)
+        content = project_section(content) if file.name == PROJECT_FILE else content
+    else:
+        from searchmark.io.data import parse_yaml
+
+        content = parse_yaml(file, text, numbers=True)
     return {} if content is None else content
 
 
@@ -42,17 +48,6 @@ def project_section(project: dict[str, Any]) -> Any:
     """What a project file says about us."""
     tool = project.get("tool")
     return tool.get("searchmark", {}) if isinstance(tool, dict) else {}
-
-
-def _parse_yaml_config(file: Path, text: str) -> Any:
-    from searchmark.io.data import parse_yaml
-
-    return parse_yaml(file, text, numbers=True)
-
-
-def _parse_toml_config(file: Path, text: str) -> Any:
-    data = parse_toml(file, text)
-    return project_section(data) if file.name == PROJECT_FILE else data
 
 
 # The config that applies without being named: looked for from the working directory upwards, and obeyed only if it is the
@@ -367,7 +362,9 @@ def with_builtin(suite: BuiltinSuite, config: Config) -> Config:
         "agents": (*config.agents, *(spec for spec in own.agents if spec.name not in configured_names)),
         "dataset": own.dataset,
         "evaluation": replace(own.evaluation, **_fields_set(config.evaluation)),
-        "suite": replace(own.suite, path=suite.reference, format=None, topics=None, measures=_measures(about, own)),
+        "suite": replace(
+            own.suite, path=suite.reference, format=None, topics=None, measures=about.suite.measures or own.suite.measures
+        ),
     }
     agent_names = own.listed_agents or config.listed_agents
     own_gates = about.gates == Config().gates
@@ -377,10 +374,6 @@ def with_builtin(suite: BuiltinSuite, config: Config) -> Config:
 def _first_set(first: Config, second: Config, name: str) -> object:
     value = getattr(first, name)
     return getattr(second, name) if value == getattr(Config(), name) else value
-
-
-def _measures(about: Config, own: Config) -> tuple[str, ...]:
-    return about.suite.measures or own.suite.measures
 
 
 def _fields_set(section: RunSettings) -> dict[str, Any]:

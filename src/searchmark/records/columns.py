@@ -100,6 +100,13 @@ def order_by_score(scores: NDArray[np.float64], starts: NDArray[np.int64]) -> ND
     return order
 
 
+def split_mix(keys: NDArray[np.uint64]) -> NDArray[np.uint64]:
+    """Numbers whose bits all depend on all bits of the given ones (the finaliser of SplitMix64: Steele, Lea and Flood, 2014)."""
+    bits = (keys ^ (keys >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    bits = (bits ^ (bits >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return np.asarray(bits ^ (bits >> np.uint64(31)), np.uint64)
+
+
 T = TypeVar("T", bound=np.generic)
 
 

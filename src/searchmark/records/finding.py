@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
-from typing import Literal
+from typing import Literal, get_args
 
 from searchmark.config.strict import short_repr
 
 Severity = Literal["error", "warning", "note"]
 
-SEVERITIES: tuple[Severity, ...] = ("error", "warning", "note")
+SEVERITIES: tuple[Severity, ...] = get_args(Severity)
 
 
 @dataclass(frozen=True)
@@ -43,16 +43,9 @@ Theme = Literal[
     "Other findings",
 ]
 
-RUNS: Theme = "Runs"
-CORPUS: Theme = "Gold against its corpus"
-GOLD: Theme = "Gold against itself"
-AGENTS: Theme = "Gold against the agents"
-NUMBERS: Theme = "What the numbers can be"
-GATE: Theme = "What the gate can see"
-CLAIMS: Theme = "Published numbers"
-OTHER: Theme = "Other findings"
+THEMES: tuple[Theme, ...] = get_args(Theme)
 
-THEMES: tuple[Theme, ...] = (RUNS, CORPUS, GOLD, AGENTS, NUMBERS, GATE, CLAIMS, OTHER)
+RUNS, CORPUS, GOLD, AGENTS, NUMBERS, GATE, CLAIMS, OTHER = THEMES
 
 
 @dataclass(frozen=True)

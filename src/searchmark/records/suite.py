@@ -22,6 +22,7 @@ from searchmark.records.columns import (
     gather_rows,
     null_column,
     rows_or_none,
+    split_mix,
     starts_of,
     text_column,
     text_list,
@@ -236,11 +237,7 @@ def _hash_values(values: Iterable[object]) -> Keys:
 
 
 def _mix_bits(keys: Keys) -> Keys:
-    """Numbers whose bits all depend on all bits of the given ones (the finaliser of SplitMix64: Steele, Lea and Flood, 2014)."""
-    bits = keys + np.uint64(0x9E3779B97F4A7C15)
-    bits = (bits ^ (bits >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    bits = (bits ^ (bits >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    return np.asarray(bits ^ (bits >> np.uint64(31)), np.uint64)
+    return split_mix(keys + np.uint64(0x9E3779B97F4A7C15))
 
 
 Gain = Literal["linear", "exp"]

@@ -19,11 +19,12 @@ from numpy.typing import NDArray
 
 from searchmark.agents.chunks import content_chunks
 from searchmark.agents.lexical.analyser import Tokeniser
-from searchmark.agents.lexical.postings import GrowingArray, Ints, TermCounts, Vocabulary, concatenated_ranges
+from searchmark.agents.lexical.postings import GrowingArray, Ints, TermCounts, Vocabulary
 from searchmark.errors import UsageError
 from searchmark.io.folders import cache_folder
 from searchmark.io.guard import change_time, guard_start
 from searchmark.io.store import atomic_write
+from searchmark.records.columns import rows_from
 from searchmark.records.document import Document
 
 # Contents of documents as counted chunks: each distinct chunk is tokenised once, however many documents hold it.
@@ -240,7 +241,7 @@ class _CacheFile:
         """Take over the chunks of some documents; gives their rows."""
         sizes = self._sizes[places]
         lengths = np.maximum(sizes, 0).astype(np.int64)
-        chunks, numbers = _renumber(self._chunks[concatenated_ranges(self._starts[places], lengths)])
+        chunks, numbers = _renumber(self._chunks[rows_from(self._starts[places], lengths)[0]])
         counts = self._counts.at(chunks)
         here = replace(counts, terms=self._numbered(counts.terms, contents))
         rows = contents.take([self._digests[at * DIGEST_BYTES : (at + 1) * DIGEST_BYTES] for at in chunks.tolist()], here)

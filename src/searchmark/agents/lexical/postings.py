@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from searchmark.agents.lexical.analyser import IDENTIFIER_TOKENISER, Tokeniser, raw_words
-from searchmark.records.columns import distinct
+from searchmark.records.columns import distinct, rows_from
 
 # From texts to numbers: which terms occur how often in each of many texts, in arrays.
 
@@ -36,7 +36,7 @@ class TermCounts:
     def at(self, rows: Ints) -> TermCounts:
         """The counts of some of the texts, one after the other."""
         sizes = self.starts[rows + 1] - self.starts[rows]
-        places = concatenated_ranges(self.starts[rows], sizes)
+        places = rows_from(self.starts[rows], sizes)[0]
         ends = np.concatenate(([0], np.cumsum(sizes)))
         return TermCounts(ends, self.terms[places], self.counts[places], self.lengths[rows])
 
@@ -95,7 +95,7 @@ class Vocabulary:
         # Tokens before each word, and words before each text: together, the tokens before each text.
         before = np.concatenate(([0], np.cumsum(lengths)))
         ends = np.concatenate(([0], np.cumsum(sizes)))
-        return TermCounts.of_tokens(self._terms.values[concatenated_ranges(starts[:-1][numbers], lengths)], np.diff(before[ends]))
+        return TermCounts.of_tokens(self._terms.values[rows_from(starts[:-1][numbers], lengths)[0]], np.diff(before[ends]))
 
     def _learn(self) -> None:
         """Move what new words consist of into the arrays."""
@@ -140,14 +140,6 @@ class GrowingArray(Generic[IntegerType]):
             self._room = room
         self._room[self._size : size] = values
         self._size = size
-
-
-def concatenated_ranges(starts: Ints, lengths: Ints) -> Ints:
-    """All numbers from each start on, as many as its length says, one range after the other."""
-    # 0, 1, 2, ... over everything, moved at the beginning of each range by what it is off there.
-    ends = np.cumsum(lengths)
-    total = int(ends[-1]) if len(ends) else 0
-    return np.arange(total, dtype=np.int64) + np.repeat(starts - ends + lengths, lengths)
 
 
 # Postings by term, in columns that waste no byte: how they are sorted, packed, and merged with others.
@@ -237,7 +229,7 @@ def merge_segments(segments: list[Segment]) -> Segment:
         segment = segments.pop(0)  # so that it can go as soon as it was copied
         places, own = np.searchsorted(terms, segment.terms), np.diff(segment.starts)
         for first, last in pairwise(_split_points(segment.starts)):
-            rows = concatenated_ranges(free[places[first:last]], own[first:last])
+            rows = rows_from(free[places[first:last]], own[first:last])[0]
             piece = slice(segment.starts[first], segment.starts[last])
             slots[rows], frequencies[rows] = segment.slots[piece], segment.frequencies[piece]
         free[places] += own

@@ -10,7 +10,7 @@ import numpy as np
 
 from searchmark.agents.vectors.embedder import Vectors
 from searchmark.agents.vectors.index import Neighbours, ScoringIndex, SearchedIndex, VectorNumbers, VectorScores
-from searchmark.records.columns import distinct
+from searchmark.records.columns import distinct, rows_from
 
 # Which chunks each file has: every distinct chunk is one number, however many files hold it.
 #
@@ -46,10 +46,7 @@ class ChunkLayout:
 
     def chunks_of(self, files: VectorNumbers) -> VectorNumbers:
         """Where the chunks of these files are."""
-        counts = self.counts[files]
-        before = np.cumsum(counts) - counts
-        where: VectorNumbers = np.arange(counts.sum()) + np.repeat(self.starts[files] - before, counts)
-        return where
+        return rows_from(self.starts[files], self.counts[files])[0]
 
 
 class ChunkTable:
