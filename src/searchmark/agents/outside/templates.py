@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
 from typing import Any
 from urllib.parse import quote
 
@@ -18,22 +17,7 @@ _STEPS = re.compile(r"/\.{1,2}(?=/|$)")
 _PLACEHOLDER = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)\}|\{([a-z]+)\}")
 
 
-@dataclass(frozen=True)
-class _Variable:
-    """An environment variable; ``safe``: characters that stay as they are there, None for all."""
-
-    name: str
-    safe: str | None
-
-    @property
-    def value(self) -> str:
-        value = variable_value(self.name)
-        return value if self.safe is None else quote(value, safe=self.safe)
-
-
-@dataclass(frozen=True)
-class _Value:
-    name: str
+Part = str | Callable[[Mapping[str, Any]], str]  # of an address: as it is, or what a placeholder becomes for some values
 
 
 class AddressTemplate:
@@ -41,51 +25,47 @@ class AddressTemplate:
 
     def __init__(self, template: str, names: tuple[str, ...]) -> None:
         template = template.partition("#")[0]  # a fragment is never sent
-        self._parts: list[str | _Variable | _Value] = []
+        self._parts: list[Part] = []
+        self._changes: list[str] = []
         end = 0
         for match in _PLACEHOLDER.finditer(template):
             variable, name = match.groups()
             if variable is None and name not in names:
                 continue
             self._parts += [template[end : match.start()], _placeholder_part(template, match)]
+            self._changes += [name] if variable is None else []
             end = match.end()
         self._parts.append(template[end:])
-        self._changes = [part.name for part in self._parts if isinstance(part, _Value)]
 
     def fill(self, values: Mapping[str, Any]) -> str:
         """The address with values as text; their every character stays what it is."""
-        address = "".join([self._of(part, values) for part in self._parts])
+        address = self._filled(values)
         if self._changes and _STEPS.search(address.partition("?")[0]):
             self._refuse_steps(address, values)
         return address
 
     def _refuse_steps(self, address: str, values: Mapping[str, Any]) -> None:
         """A part of a path that is ``.`` or ``..`` is a step to another address, however it is written."""
-        without = "".join([self._of(part, dict.fromkeys(values, "x")) for part in self._parts])
+        without = self._filled(dict.fromkeys(values, "x"))
         if len(_STEPS.findall(address.partition("?")[0])) > len(_STEPS.findall(without.partition("?")[0])):
             name = next(each for each in self._changes if set(str(values[each])) <= {"."})
             value = str(values[name])
             raise UsageError(f"the {name} {value!r} cannot be a part of a path; put it into a parameter ({{{name}}} behind a ?)")
 
-    def _of(self, part: str | _Variable | _Value, values: Mapping[str, Any]) -> str:
-        match part:
-            case str():
-                return part
-            case _Variable():
-                return part.value
-            case _Value(name):
-                return quote(str(values[name]), safe="")
+    def _filled(self, values: Mapping[str, Any]) -> str:
+        return "".join([part if isinstance(part, str) else part(values) for part in self._parts])
 
 
-def _placeholder_part(template: str, match: re.Match[str]) -> _Variable | _Value:
+def _placeholder_part(template: str, match: re.Match[str]) -> Part:
     variable, name = match.groups()
     before = template[: match.start()].partition("://")
     in_path = (before[2] if before[1] else before[0]).lstrip("/")
     if variable is None:
         if not re.search(r"[/?]", _PLACEHOLDER.sub("x", in_path)):
             raise UsageError(f"{{{name}}} is in the host of the url; only its path and parameters may change from query to query")
-        return _Value(name)
-    return _Variable(variable, _safe_characters(_PLACEHOLDER.sub("x", in_path), template[match.end() :]))
+        return lambda values: quote(str(values[name]), safe="")
+    safe = _safe_characters(_PLACEHOLDER.sub("x", in_path), template[match.end() :])
+    return lambda _: variable_value(variable) if safe is None else quote(variable_value(variable), safe=safe)
 
 
 def _safe_characters(before: str, after: str) -> str | None:
