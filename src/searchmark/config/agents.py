@@ -99,7 +99,7 @@ AGENT_ALIASES = {alias: agent.name for agent in BUILT_IN.values() for alias in a
 _IN_PROCESS = "in-process"
 
 
-class _Source:
+class _AnySource:
     """What is true of most: to ask such an agent executes something, and that on this machine, with the rights of the user."""
 
     executes: ClassVar[bool] = True
@@ -107,7 +107,7 @@ class _Source:
 
 
 @dataclass(frozen=True)
-class _NamedSource(_Source):
+class _NamedSource(_AnySource):
     name: str
 
     @property
@@ -136,7 +136,7 @@ class BuiltInSource(_NamedSource):
 
 
 @dataclass(frozen=True)
-class PythonSource(_Source):
+class PythonSource(_AnySource):
     """A class or function that a worker imports: ``module`` is the name of a module or the path of a ``.py`` file."""
 
     module: str
@@ -148,7 +148,7 @@ class PythonSource(_Source):
 
 
 @dataclass(frozen=True)
-class _OutsideSource(_Source):
+class _OutsideSource(_AnySource):
     """A search that is already running, or can be started, and is none of Python: asked by an agent of ours.
 
     The text may hold options: those that `options` reads from it come below what the config says.
@@ -219,7 +219,7 @@ def _words(text: str, command: str) -> list[str]:
 
 
 @dataclass(frozen=True, eq=False)
-class InProcessSource(_Source):
+class InProcessSource(_AnySource):
     """A class, instance or function of this very process, which no worker could load. Never read from text."""
 
     object: Any
