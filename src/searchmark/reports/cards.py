@@ -6,7 +6,6 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, singledispatch
-from itertools import islice
 from typing import Any
 
 import numpy as np
@@ -96,24 +95,12 @@ _VERDICT_SENTENCES = {
 
 
 @dataclass(frozen=True)
-class CardSection:
-    """Some sentences, and the table that belongs to them."""
-
-    lines: tuple[str, ...] = ()
-    table: Table | None = None
-
-    @property
-    def rows(self) -> list[tuple[DrawnCell, ...]]:
-        return [] if self.table is None else drawn_rows(self.table)
-
-
-@dataclass(frozen=True)
 class NotebookCard:
     """All that a card says: what the record is, how it ended, and the evidence."""
 
     title: str
     headline: str | None = None
-    sections: tuple[CardSection, ...] = ()
+    parts: tuple[str | Table, ...] = ()  # sentences, and the tables that belong to them
     colour: str = NEUTRAL_COLOUR
 
 
@@ -131,8 +118,8 @@ def _suite_card(suite: Suite) -> NotebookCard:
         lines.append(f"by category: {list_first([f'{name} {count}' for name, count in categories], NAMES_SHOWN)}")
     first = suite.cases[:ROWS_SHOWN]
     rows = [(case.id, case.query or "", case.category or "", len(case.judgments)) for case in first]
-    cases = CardSection(tuple(lines), table(("case", "query", "category", "judgments"), rows))
-    return NotebookCard(f"Suite {suite.name}", suite.description, (cases, *_not_shown(len(suite) - len(first), "case")))
+    cases = table(("case", "query", "category", "judgments"), rows)
+    return NotebookCard(f"Suite {suite.name}", suite.description, (*lines, cases, *_not_shown(len(suite) - len(first), "case")))
 
 
 @build_card.register
@@ -144,8 +131,8 @@ def _run_card(run: Run) -> NotebookCard:
     lines += [*token_lines(usage_of(run))]
     first = [run.answer(row, HITS_SHOWN) for row in range(min(ROWS_SHOWN, len(run)))]
     rows = [(each.case, each.status, ", ".join(hit.id for hit in each.hits)) for each in first]
-    answers = CardSection(tuple(lines), table(("case", "status", "first hits"), rows))
-    return NotebookCard(f"Run {run.name}", None, (answers, *_not_shown(len(run) - len(first), "answer")))
+    answers = table(("case", "status", "first hits"), rows)
+    return NotebookCard(f"Run {run.name}", None, (*lines, answers, *_not_shown(len(run) - len(first), "answer")))
 
 
 def _latency_lines(run: Run) -> Iterator[str]:
@@ -161,38 +148,38 @@ def _scores_card(scores: Scores) -> NotebookCard:
     doubts = tuple(untrusted_reasons(scores))
     title = f"Scores of {scores.matched.run.name} on {scores.matched.suite.name}, {count_of(len(scores.values), 'case')}"
     headline = f"untrusted: {'; '.join(doubts)}" if doubts else None
-    return NotebookCard(title, headline, (_measures_section(scores.summaries()),), DOUBTFUL_COLOUR if doubts else NEUTRAL_COLOUR)
+    return NotebookCard(title, headline, (_means_table(scores.summaries()),), DOUBTFUL_COLOUR if doubts else NEUTRAL_COLOUR)
 
 
 @build_card.register
 def _comparison_card(comparison: Comparison) -> NotebookCard:
-    headline, sections = _pairs_sections(comparison)
+    headline, parts = _pair_parts(comparison)
     title = f"Comparison of {count_of(len(comparison), 'pair')} of runs"
-    return NotebookCard(title, headline, sections, _pair_colour(comparison))
+    return NotebookCard(title, headline, parts, _pair_colour(comparison))
 
 
 @build_card.register
 def _decision_card(decision: Decision) -> NotebookCard:
     readings = decision.readings[:RULES_SHOWN]
     rows = [(each.rule, each.answer, _gain(each)) for each in readings]
-    rules = CardSection((), table(("rule", "holds", "gain over the baseline"), rows))
+    rules = table(("rule", "holds", "gain over the baseline"), rows)
     rest = tuple(line for line in decision.evidence if line not in {each.sentence for each in readings})
     colour = DOUBTFUL_COLOUR if decision.decision == NOT_ENOUGH else NEUTRAL_COLOUR
     more = _not_shown(len(decision.readings) - len(readings), "reading")
-    return NotebookCard("Decision", decision.sentence, (rules, *more, CardSection((*rest, *decision.flips))), colour)
+    return NotebookCard("Decision", decision.sentence, (rules, *more, *rest, *decision.flips), colour)
 
 
 @build_card.register
 def _gate_card(gate: Gate) -> NotebookCard:
     # What is said of gates is written for reports: this one has nothing else.
     report = Report(SuiteSummary("", {}, 0), {}, gate=gate)
-    return NotebookCard("Gate", gate_sentence(report), tuple(_rules_section(report)), _COLOUR_OF_OUTCOME[gate.verdict])
+    return NotebookCard("Gate", gate_sentence(report), tuple(_rule_parts(report)), _COLOUR_OF_OUTCOME[gate.verdict])
 
 
 @build_card.register
 def _report_card(report: Report) -> NotebookCard:
     outcome = outcome_of(report)
-    verdict, pairs = _pairs_sections(report.pairs)
+    verdict, pairs = _pair_parts(report.pairs)
     headline = gate_sentence(report) or (verdict if outcome == "measured" else None) or page_of(report).headline
     doubts = [finding_sentence(finding) for finding in report.audit if finding.severity == "error"]
     others = finding_counts([finding for finding in report.audit if finding.severity != "error"])
@@ -202,30 +189,26 @@ def _report_card(report: Report) -> NotebookCard:
         *doubts,
         *([f"findings: {others}"] if others else []),
     )
-    lines = CardSection(tuple(line for line in sentences if line and line != headline))
-    runs = () if report.pairs else tuple(islice(_runs_section(report), PAIRS_SHOWN))
+    lines = (line for line in sentences if line and line != headline)
+    runs = [] if report.pairs else list(report.agents.items())[:PAIRS_SHOWN]
+    means = (part for name, agent in runs for part in (name, _means_table(agent.measures)))
     title = f"Report on {report.suite.name}, {count_of(report.suite.cases, 'case')}, {count_of(len(report.agents), 'run')}"
     colour = _pair_colour(report.pairs) if outcome == "measured" else _COLOUR_OF_OUTCOME[outcome]
-    return NotebookCard(title, headline, (lines, *_rules_section(report), *pairs, *runs), colour)
+    return NotebookCard(title, headline, (*lines, *_rule_parts(report), *pairs, *means), colour)
 
 
-def _runs_section(report: Report) -> Iterator[CardSection]:
-    for name, agent in report.agents.items():
-        yield _measures_section(agent.measures, name)
-
-
-def _measures_section(summaries: Mapping[str, Summary], run: str | None = None) -> CardSection:
+def _means_table(summaries: Mapping[str, Summary]) -> Table:
     means = measure_table(summaries).select(*MEANS)
     rows = ((*row, each.undefined) for row, each in zip(means.rows, summaries.values(), strict=True))
-    return CardSection((run,) if run else (), table((*means.columns, "undefined"), rows))
+    return table((*means.columns, "undefined"), rows)
 
 
-def _pairs_sections(pairs: Sequence[Pair]) -> tuple[str | None, tuple[CardSection, ...]]:
+def _pair_parts(pairs: Sequence[Pair]) -> tuple[str | None, tuple[str | Table, ...]]:
     """The verdict on the only pair, or none; then every pair with its measures."""
     if len(pairs) == 1:
-        return _verdict_sentence(pairs[0]), (CardSection((), pair_table(pairs[0])),)
-    sections = tuple(CardSection((_verdict_sentence(pair),), pair_table(pair)) for pair in pairs[:PAIRS_SHOWN])
-    return None, (*sections, *_not_shown(len(pairs) - PAIRS_SHOWN, "pair"))
+        return _verdict_sentence(pairs[0]), (pair_table(pairs[0]),)
+    first = (part for pair in pairs[:PAIRS_SHOWN] for part in (_verdict_sentence(pair), pair_table(pair)))
+    return None, (*first, *_not_shown(len(pairs) - PAIRS_SHOWN, "pair"))
 
 
 def _pair_colour(pairs: Sequence[Pair]) -> str:
@@ -244,16 +227,16 @@ def _gain(reading: RuleOutcome) -> Cell:
     return Cell(reading.low, reading.sentence, estimate=Estimate(reading.gain, reading.low, reading.high, signed=True))
 
 
-def _rules_section(report: Report) -> Iterator[CardSection]:
+def _rule_parts(report: Report) -> Iterator[str | Table]:
     if report.gate is not None:
         rules = rule_table(report)
-        yield CardSection((), rules.select(*rules.columns, rows=RULES_SHOWN))
+        yield rules.select(*rules.columns, rows=RULES_SHOWN)
         yield from _not_shown(len(rules.rows) - RULES_SHOWN, "rule")
 
 
-def _not_shown(count: int, noun: str) -> tuple[CardSection, ...]:
+def _not_shown(count: int, noun: str) -> tuple[str, ...]:
     """How many are not shown, if any."""
-    return (CardSection((f"and {count:,} more {noun}{'' if count == 1 else 's'}",)),) if count > 0 else ()
+    return (f"and {count:,} more {noun}{'' if count == 1 else 's'}",) if count > 0 else ()
 
 
 LONGEST_TEXT = 300
@@ -266,4 +249,5 @@ def card(record: NotebookRecord) -> str:
 
 @cache
 def _template() -> Template:
-    return safe_environment(PackageLoader("searchmark.reports", ""), LONGEST_TEXT, by_attributes).get_template("card.html")
+    environment = safe_environment(PackageLoader("searchmark.reports", ""), LONGEST_TEXT, by_attributes)
+    return environment.get_template("card.html", globals={"drawn_rows": drawn_rows})

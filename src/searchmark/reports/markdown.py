@@ -24,6 +24,7 @@ from searchmark.reports.parts import (
     gate_parts,
     pair_parts,
     points,
+    run_parts,
     warning_parts,
 )
 from searchmark.reports.quoting import LONGEST_SENTENCE, html_in_markdown, markdown_line, markdown_text, without_commands, xml_text
@@ -34,7 +35,6 @@ from searchmark.reports.run_tables import (
     history_lines,
     perturbation_table,
     reason_and_remedy,
-    vector_lines,
 )
 
 LONGEST_CELL = 120
@@ -57,7 +57,7 @@ def _report_parts(report: Report) -> Iterator[Part]:
     for pair in report.pairs:
         yield from pair_parts(pair)
     for name in report.agents:
-        yield from _run_parts(report, name)
+        yield from _parts_of_run(report, name)
     yield from _titled("Recommendations", points(recommendation_sentences(report)))
     yield from _titled("Since earlier runs", points(line.text for line in history_lines(report)))
     yield from _titled("Findings", finding_parts(report.audit))
@@ -81,24 +81,14 @@ def _summary(report: Report) -> Iterator[Part]:
         yield from beside_times(report)
     else:
         for name in report.agents:
-            yield from _means(report, name)
+            yield from run_parts(report, name)
 
 
-def _means(report: Report, name: str) -> Iterator[Part]:
-    agent = report.agents[name]
-    yield Sentence(f"{shortened(name, LONGEST_CELL)}, {run_tables.case_counts(agent, report.suite.cases)}.")
-    yield from (run_tables.measure_table(agent.measures), run_tables.latency_table(agent))
-    yield from () if report.pairs else beside_times(agent)
-    yield from points(vector_lines(agent))
-    preparation = run_tables.preparation(agent)
-    yield from [Sentence(f"{preparation}.")] if preparation else []
-
-
-def _run_parts(report: Report, name: str) -> Iterator[Part]:
+def _parts_of_run(report: Report, name: str) -> Iterator[Part]:
     """What failed in a run, or at least the lowest cases, and how it fared in parts of the suite; in a comparison its means."""
     agent = report.agents[name]
     yield from [Heading(name)] if len(report.agents) > 1 else []
-    yield from _means(report, name) if report.pairs else ()
+    yield from run_parts(report, name) if report.pairs else ()
     failed = failed_table(report, name)
     yield failed if failed.rows else run_tables.worst_table(agent)
     yield from map(Sentence, filter(None, [more_failed(report, name, len(failed.rows))]))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
+from searchmark.errors import shortened
 from searchmark.records.finding import Finding
 from searchmark.records.sentences import plain_count
 from searchmark.reports.cells import Table
@@ -19,8 +20,18 @@ from searchmark.reports.comparison_tables import (
 )
 from searchmark.reports.failed_cases import kind_lines, kind_sentence
 from searchmark.reports.report import AgentSummary, Report, SnapshotEffect, first_sentence
-from searchmark.reports.run_tables import with_first_of_code
+from searchmark.reports.run_tables import (
+    beside_times,
+    case_counts,
+    latency_table,
+    measure_table,
+    preparation,
+    vector_lines,
+    with_first_of_code,
+)
 from searchmark.scoring.comparison import Pair
+
+LONGEST_NAME = 120
 
 
 @dataclass(frozen=True)
@@ -114,3 +125,12 @@ def failure_parts(agent: AgentSummary, of_run: str = "", kinds: int | None = Non
 
 def finding_parts(findings: Iterable[Finding]) -> Iterator[Part]:
     return (Found(*each) for each in with_first_of_code(findings))
+
+
+def run_parts(report: Report, name: str) -> Iterator[Part]:
+    """The numbers of one run: how its cases ended, its means, its times, and what it took to get ready."""
+    agent = report.agents[name]
+    yield Sentence(f"{shortened(name, LONGEST_NAME)}, {case_counts(agent, report.suite.cases)}.")
+    yield from (measure_table(agent.measures), latency_table(agent))
+    yield from () if report.pairs else beside_times(agent)  # a comparison has those of all runs in one table
+    yield from points(filter(None, [*vector_lines(agent), preparation(agent)]))

@@ -14,7 +14,7 @@ from searchmark.audit.check import Audit, by_theme
 from searchmark.measures.catalogue import in_words, with_words
 from searchmark.records.finding import Finding
 from searchmark.records.sentences import plain_count
-from searchmark.reports import cells, comparison_tables, run_tables
+from searchmark.reports import cells, comparison_tables
 from searchmark.reports.audit import audit_cells, not_checked, shown_tables
 from searchmark.reports.cells import Table
 from searchmark.reports.comparison_tables import (
@@ -26,7 +26,6 @@ from searchmark.reports.comparison_tables import (
     target_lines,
     target_subject,
 )
-from searchmark.reports.failed_cases import kind_lines, kind_sentence
 from searchmark.reports.page.case_data import case_data
 from searchmark.reports.page.pictures import (
     Attributes,
@@ -43,6 +42,7 @@ from searchmark.reports.page.pictures import (
     scatter,
     whisker,
 )
+from searchmark.reports.parts import Heading, Part, effect_parts, failure_parts, pair_parts, run_parts
 from searchmark.reports.quoting import visible
 from searchmark.reports.report import (
     Outcome,
@@ -60,7 +60,6 @@ from searchmark.reports.run_tables import (
     perturbation_table,
     stability_table,
     usage_table,
-    vector_lines,
 )
 from searchmark.scoring.comparison import Pair
 from searchmark.scoring.verdicts import Difference
@@ -219,15 +218,9 @@ class Page:
         return list(_verdict_rows(self.report.pairs))
 
     @property
-    def pair_details(self) -> list[tuple[Pair, list[str], list[Table]]]:
-        return [
-            (
-                pair,
-                list(comparison_tables.pair_sentences(pair)),
-                [*comparison_tables.pair_segment_tables(pair), comparison_tables.moved_cases_table(pair)],
-            )
-            for pair in self.report.pairs
-        ]
+    def pair_details(self) -> list[Part]:
+        """Every pair on every measure, in single cases and in parts of the suite."""
+        return [part for pair in self.report.pairs for part in pair_parts(pair)]
 
     @property
     def dot_plots(self) -> list[DotPlot]:
@@ -238,28 +231,23 @@ class Page:
         return comparison_tables.standing_table(self.report)
 
     @property
-    def agents(self) -> list[tuple[str, str, list[Table], str | None, list[str]]]:
-        """Every run in full: its name, how its cases ended, its tables, what it took to get ready, and its vectors."""
-        return [
-            (name, run_tables.case_counts(agent, self.report.suite.cases),
-             [run_tables.measure_table(agent.measures), run_tables.latency_table(agent), *run_tables.beside_times(agent)],
-             run_tables.preparation(agent), list(vector_lines(agent)))
-            for name, agent in self.report.agents.items()
-        ]  # fmt: skip
+    def runs_in_full(self) -> list[Part]:
+        return [part for name in self.report.agents for part in (Heading(name), *run_parts(self.report, name))]
 
     @property
-    def failures(self) -> list[tuple[str, list[str]]]:
+    def failures(self) -> list[Part]:
         """Every kind of failure of every run: a sentence, and where in the agent the first one arose."""
-        runs = [(f"{name}: " if len(self.report.agents) > 1 else "", agent) for name, agent in self.report.agents.items()]
-        return [(f"{run}{kind_sentence(kind)}", list(kind_lines(kind))) for run, agent in runs for kind in agent.failures]
+        several = len(self.report.agents) > 1
+        agents = self.report.agents.items()
+        return [part for name, agent in agents for part in failure_parts(agent, f"{name}: " if several else "")]
 
     @property
     def targets(self) -> list[TargetRow]:
         return list(map(_target_row, target_lines(self.report)))
 
     @property
-    def snapshots(self) -> list[tuple[str, Table]]:
-        return [(effect.sentence, comparison_tables.snapshot_table(effect)) for effect in self.report.snapshot_effects]
+    def snapshots(self) -> list[Part]:
+        return [part for effect in self.report.snapshot_effects for part in effect_parts(effect)]
 
 
 def _target_row(line: TargetLine) -> TargetRow:
@@ -324,7 +312,7 @@ SCRIPTS = ("data", "state", "selection", "elements", "table", "answers", "case",
 # What the template shows of a report under the name of its function: drawings, lines and tables.
 PARTS: tuple[Callable[[Report], object], ...] = (
     heat_maps, leakage_maps, distributions, scatter, histories, history_lines, why_latencies_not_comparable, rule_table,
-    comparison_tables.verdict_table, comparison_tables.speed_table, usage_table, ann_table, stability_table, perturbation_table,
+    comparison_tables.speed_table, usage_table, ann_table, stability_table, perturbation_table,
 )  # fmt: skip
 
 _PIECES = 1 << 10  # parts of the template that are handed on at once
