@@ -433,6 +433,23 @@ def test_the_page_says_one_thing_at_a_time_and_marks_the_baseline_and_the_cheape
     assert ">3 cheapest</text>" in page
 
 
+def test_the_page_is_that_of_a_comparison_with_every_case(worse):
+    page = "".join(sweep_html(worse))
+    assert page.index('id="settings"') < page.index('id="verdict"') < page.index('id="cases"')
+    assert '"ids":["c0","c1"' in page
+    assert [pair.candidate for pair in worse.report.pairs] == [row.name for row in worse.rows[1:]]
+
+
+@pytest.mark.slow
+def test_of_many_settings_the_page_compares_those_that_matter():
+    grid = {"index": ["exact", {"name": "hnsw", "ef_search": list(range(10, 23))}]}
+    sweep = swept(grid, [{"lost": 0, "index_ms": 90.0}, *({"lost": 0, "index_ms": 1.0 + each} for each in range(13))])
+    assert list(sweep.report.agents) == ["exact", "hnsw ef_search=10"]
+    page = "".join(sweep_html(sweep))
+    assert "12 other settings are in the tables above only" in page
+    assert "hnsw ef_search=22" in page
+
+
 def test_no_label_of_a_chart_lies_on_another_point():
     first, second = labels([(50.0, 50.0, "1"), (52.0, 50.0, "2")])
     assert (first.x, first.anchor) == (48.4, "end")

@@ -22,12 +22,14 @@ from searchmark.records.run import Run
 from searchmark.records.sentences import count_of, list_first, three_digits
 from searchmark.records.suite import Suite
 from searchmark.reports import cells
+from searchmark.reports.build import build_comparison
 from searchmark.reports.chart_data import beaten_by_none
+from searchmark.reports.report import Report
 from searchmark.reports.sweep import BaselineDifference, Deciding, Equivalence, MeanValue, Sweep, SweepRow, SweepSuite
-from searchmark.scoring.comparison import compare, primary_column
+from searchmark.scoring.comparison import Comparison, Pair, compare, primary_column
 from searchmark.scoring.costs import ann_recall_of, latencies_of, why_runs_not_compared
 from searchmark.scoring.planned_tests import NonInferiority, non_inferiorities
-from searchmark.scoring.scores import Scores
+from searchmark.scoring.scores import Scores, default_splits
 from searchmark.scoring.statistics import EQUAL_WITHIN
 
 # Rankings that should be the same, compared: cosine, inner product and Euclidean distance order vectors of length one alike.
@@ -283,6 +285,8 @@ def _notes(sweep: Sweep) -> Iterator[str]:
 
 # From runs to rows: every number of a sweep is decided here.
 
+MOST_COMPARED = 12  # settings whose cases are all on the page
+
 MODEL = "model"  # an embedder by the name of its model alone
 
 
@@ -297,7 +301,8 @@ def sweep_result(
     names = list(dict.fromkeys((config.measure, *config.measures)))
     # All rows are scored together, after the checks of what may be held against what.
     scores = dict(zip(runs, score_runs(suite, list(runs.values()), names, corpus=survey), strict=True))
-    differences = _compare_with_baseline(scores, grid.baseline, config.margin)
+    pairs = _pairs_with_baseline(scores, grid.baseline, config.margin)
+    differences = _differences(scores, grid.baseline, pairs, config.margin)
     groups = {each: number for number, each in enumerate(dict.fromkeys(each.vectors for each in grid.settings), 1)}
     rows = [
         _row(each, scores.get(each.setting.key), differences.get(each.setting.key), groups[each.setting.vectors])
@@ -321,7 +326,8 @@ def sweep_result(
         version=version("searchmark"),
         not_compared=why_runs_not_compared({setting.name: run for setting, run in named_runs}),
     )
-    return with_conclusion(replace(sweep, rows=tuple(_with_frontiers(rows, sweep))))
+    sweep = with_conclusion(replace(sweep, rows=tuple(_with_frontiers(rows, sweep))))
+    return replace(sweep, report=_report(sweep, suite, scores, pairs, survey))
 
 
 def _deciding(scores: Scores) -> str:
@@ -329,14 +335,23 @@ def _deciding(scores: Scores) -> str:
     return scores.names[primary_column(scores, scores.names[0])]
 
 
-def _compare_with_baseline(scores: Mapping[str, Scores], baseline: GridSetting, margin: float) -> dict[str, BaselineDifference]:
-    """Each setting against the baseline, all of them being one family; by their keys."""
-    keys, compared_scores = list(scores), list(scores.values())
-    if baseline.key not in keys or len(keys) == 1:
+def _pairs_with_baseline(scores: Mapping[str, Scores], baseline: GridSetting, margin: float) -> Comparison | tuple[Pair, ...]:
+    """Each setting against the baseline, all of them being one family; none without it."""
+    if baseline.key not in scores or len(scores) == 1:
+        return ()
+    every = list(scores.values())
+    return compare(every, options=CompareSettings(baseline=baseline.name, primary=_deciding(every[0]), margin=margin))
+
+
+def _differences(
+    scores: Mapping[str, Scores], baseline: GridSetting, pairs: Sequence[Pair], margin: float
+) -> dict[str, BaselineDifference]:
+    """What the pairs say on the deciding measure, and whether less than the margin is lost; by the keys of settings."""
+    if not pairs:
         return {}
+    keys, compared_scores = list(scores), list(scores.values())
     measure = _deciding(compared_scores[0])
-    options = CompareSettings(baseline=baseline.name, primary=measure, margin=margin)
-    by_name = {pair.candidate: pair.main for pair in compare(compared_scores, options=options)}
+    by_name = {pair.candidate: pair.main for pair in pairs}
     differences = {key: by_name[each.matched.run.label.agent] for key, each in scores.items() if key != baseline.key}
     # One that may not be compared is not among those that are tested.
     valid = [keys.index(key) for key, each in differences.items() if each.verdict != "INVALID"]
@@ -348,6 +363,14 @@ def _compare_with_baseline(scores: Mapping[str, Scores], baseline: GridSetting, 
         key: BaselineDifference(**{name: getattr(each, name) for name in names}, non_inferior=tests.get(keys.index(key), no_test))
         for key, each in differences.items()
     }
+
+
+def _report(sweep: Sweep, suite: Suite, scores: Mapping[str, Scores], pairs: Sequence[Pair], survey: Survey | None) -> Report:
+    """What `compare` says of the settings; of many those that the sentence names and those that none beats."""
+    named = {sweep.baseline.name, sweep.cheapest, sweep.best}
+    named |= {row.name for row in sweep.rows if row.on_frontier or row.on_quality_frontier or len(sweep.rows) <= MOST_COMPARED}
+    chosen = [each for each in scores.values() if each.matched.run.label.agent in named] or list(scores.values())[:MOST_COMPARED]
+    return build_comparison(chosen, [pair for pair in pairs if pair.candidate in named], default_splits(suite), corpus=survey)
 
 
 def _row(outcome: RowOutcome, scores: Scores | None, against: BaselineDifference | None, group: int) -> SweepRow:

@@ -7,7 +7,7 @@ import io
 import json
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from datetime import datetime
 from pathlib import Path
 from typing import Any, Literal
@@ -23,6 +23,8 @@ from searchmark.reports.cells import UNDEFINED, Cell, Row, Table, table
 from searchmark.reports.chart_data import Frontier, FrontierPoint
 from searchmark.reports.parts import Heading, Part, Sentence, points
 from searchmark.reports.quoting import csv_text, without_commands
+from searchmark.reports.render import without_known_secrets
+from searchmark.reports.report import Report
 from searchmark.scoring.costs import Latency
 from searchmark.scoring.planned_tests import NonInferiority
 from searchmark.scoring.verdicts import Verdict as OverallVerdict
@@ -140,6 +142,7 @@ class Sweep:
     equivalences: tuple[Equivalence, ...] = ()
     version: str | None = None
     not_compared: str | None = None  # why no p95 tells which is cheaper, where the rows were measured on different hosts
+    report: Report | None = None  # that of the comparison with the baseline; not in the JSON
 
     @property
     def baseline(self) -> SweepRow:
@@ -344,7 +347,8 @@ PICTURES = ("png", "svg")
 
 def scrub_sweep(sweep: Sweep) -> Sweep:
     """The sweep without secrets of the environment in any text."""
-    return scrub(sweep, environment_secrets())
+    report = None if sweep.report is None else without_known_secrets(sweep.report)
+    return replace(scrub(replace(sweep, report=None), environment_secrets()), report=report)
 
 
 def sweep_title(sweep: Sweep) -> str:
@@ -378,16 +382,20 @@ def sweep_markdown(sweep: Sweep) -> str:
 
 
 def sweep_json(sweep: Sweep) -> str:
-    """All of it; what was not measured is null."""
-    data = {**SWEEP_SCHEMA.header(), **asdict(sweep)}
+    """All of it but single cases; what was not measured is null."""
+    data = {**SWEEP_SCHEMA.header(), **asdict(replace(sweep, report=None))}
+    del data["report"]
     return json.dumps(data, indent=1, ensure_ascii=True, allow_nan=False, default=datetime.isoformat) + "\n"
 
 
 def sweep_html(sweep: Sweep) -> Iterator[str]:
-    from searchmark.reports.page.document import fill_template
+    """The page of a comparison, with what the sweep adds above it."""
+    from searchmark.reports.page.document import to_html
     from searchmark.reports.page.pictures import scatter_of
 
-    page = {
+    if sweep.report is None:
+        raise UsageError("a sweep that was read from a file has no runs to show on a page")
+    own = {
         "title": sweep_title(sweep),
         "about": measured_on(sweep),
         "headline": sweep_headline(sweep),
@@ -397,8 +405,9 @@ def sweep_html(sweep: Sweep) -> Iterator[str]:
         "legend": table_legend(sweep),
         "pictures": [(scatter_of(picture), caption) for picture, caption in sweep_pictures(sweep)],
         "notes": sweep.notes,
+        "left_out": len(sweep.rows) - len(sweep.report.agents),
     }
-    return fill_template("sweep.html", page=page)
+    return to_html(sweep.report, own)
 
 
 def sweep_csv(sweep: Sweep) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import base64
 import hashlib
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property
 from importlib.resources import files
@@ -318,12 +318,12 @@ PARTS: tuple[Callable[[Report], object], ...] = (
 _PIECES = 1 << 10  # parts of the template that are handed on at once
 
 
-def to_html(report: Report) -> Iterator[str]:
-    """The pieces of a page that shows everything a report holds."""
+def to_html(report: Report, sweep: Mapping[str, object] | None = None) -> Iterator[str]:
+    """The pieces of a page that shows everything a report holds; that of a sweep begins with the sweep."""
     # Escaped for a script element, where HTML's own escapes mean nothing.
     data = map(_environment().filters["ours"], case_data(report))
     parts = {each.__name__: each(report) for each in PARTS}
-    return fill_template("page.html", script_text(), page=page_of(report), data=data, **parts)
+    return fill_template("page.html", script_text(), page=page_of(report), data=data, sweep=sweep, **parts)
 
 
 def fill_template(template: str, script: str = "", **values: Any) -> Iterator[str]:
