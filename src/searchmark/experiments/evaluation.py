@@ -16,7 +16,7 @@ from searchmark.config.run import ReportSettings
 from searchmark.config.sections import Versions
 from searchmark.config.strict import short_repr
 from searchmark.errors import Incomparable, NothingEvaluated, UsageError
-from searchmark.experiments.inputs import survey_of, texts_of_hits
+from searchmark.experiments.inputs import document_reader, survey_of, texts_of_hits
 from searchmark.formats.corpora.case_locations import SearchScope, with_exclusions
 from searchmark.formats.corpora.corpus import Survey
 from searchmark.gates.baselines import NO_BASELINE, Baseline, named_baseline, needs_baseline
@@ -187,7 +187,7 @@ class Evaluation:
         """The report on one run, whole or in shards, checked by the rules if there are any."""
         texts = texts_of_hits(self.detail, self.suite, self.where, parts)  # what cannot be read is noticed first
         scores, gate = self.gate(parts)
-        extras = self._extras(texts, gate, self._audit([scores], self.measures))
+        extras = self._extras(parts, texts, gate, self._audit([scores], self.measures))
         report = build_report(scores, self.by or default_splits(self.suite), gate, self.corpus, extras)
         return report if self.archive is None else self.archive.add(report, parts)
 
@@ -206,7 +206,7 @@ class Evaluation:
         pairs = compare(scores, splits, self.options)
         decisions = [_by_known_name(table, scores[0]) for table in tables_for_pairs(tables, pairs)]
         gate = self._gate(self._among(scores) if self.baseline is NO_BASELINE else self._with_baseline(scores, runs, all_measures))
-        extras = self._extras(texts, gate, self._audit(scores, (*self.measures, *extra_measures), decisions))
+        extras = self._extras(runs, texts, gate, self._audit(scores, (*self.measures, *extra_measures), decisions))
         report = build_comparison(scores, pairs, splits, decisions, self.corpus, gate, extras)
         return report if self.archive is None else self.archive.add(report, runs)
 
@@ -315,9 +315,9 @@ class Evaluation:
         )
         return short_audit(subject)
 
-    def _extras(self, texts: HitText | None, gate: Gate | None, findings: list[Finding]) -> ReportExtras:
+    def _extras(self, runs: Sequence[Run], texts: HitText | None, gate: Gate | None, findings: list[Finding]) -> ReportExtras:
         step = None if self.next_step is None else self.next_step.after(gate)
-        return ReportExtras(self.detail, texts, self.versions, findings, step)
+        return ReportExtras(self.detail, texts, self.versions, findings, step, document_reader(self.suite, self.where, runs))
 
 
 def _by_known_name(table: DecisionTable, scores: Scores) -> DecisionTable:

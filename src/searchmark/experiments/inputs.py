@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from searchmark.config.agents import AgentSpec
     from searchmark.formats.suites.native import SuiteSetup
     from searchmark.reports.archive import Archive
+    from searchmark.reports.outranked import DocumentOf, ReadDocuments
     from searchmark.running.hit_texts import HitTexts
     from searchmark.running.result import RunResult
 
@@ -241,6 +242,20 @@ def texts_of_hits(detail: ReportSettings, suite: Suite, where: SearchScope, runs
     from searchmark.running.hit_texts import load_hit_texts
 
     return load_hit_texts(suite, where, runs, detail.limit)
+
+
+def document_reader(suite: Suite, where: SearchScope, runs: Sequence[Run]) -> ReadDocuments:
+    """What reads documents by their ids, once these are known; nothing where it is not known what was searched."""
+
+    def read(ids: Iterable[str]) -> DocumentOf:
+        from searchmark.running.hit_texts import load_documents
+
+        try:
+            return load_documents(suite, where, runs, lambda _: ids).document
+        except UsageError:
+            return lambda *_: None
+
+    return read
 
 
 def select_cases(suite: Suite, cases: CaseSelection, seed: int = 0) -> Suite:

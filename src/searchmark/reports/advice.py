@@ -21,6 +21,7 @@ from searchmark.records.columns import Ints, distinct
 from searchmark.records.provenance import AgentIdentity
 from searchmark.reports.cases import CaseArrays, CaseFacts, FactColumns, Marks, arrays_of
 from searchmark.reports.failed_cases import failed_marks
+from searchmark.reports.outranked import MOST_CASES, NEAR, OutrankedCase, ReadCase, ReadDocuments, outranked_cases, read_cases
 from searchmark.reports.report import (
     AgentSummary,
     Recommendation,
@@ -396,30 +397,29 @@ NARROW = 0.03
 
 MOSTLY = 0.8
 
+WORD_RULES = 2  # that are tried on the words of a run's cases
+
 FEWEST_FAILURES = 3
 
 LONGEST_REASON = 240
 
 
-def is_clearly_frequent(count: int, total: int, tests: int = 1) -> bool:
-    """Whether a count is more than a rare event among so many cases, and not by chance."""
-    return count >= FEWEST_CASES and binomial_tail(count, total, RARE) <= LEVEL / tests
+def is_clearly_frequent(count: int, total: int, tests: int = 1, usual: float = RARE) -> bool:
+    """Whether a count is more than a rare event, or more than is usual, among so many cases, and not by chance."""
+    return count >= FEWEST_CASES and binomial_tail(count, total, max(RARE, usual)) <= LEVEL / tests
 
 
-def never_found(runs: Sequence[AnsweredCases], rel: int, missing: int, cut_runs: Collection[str]) -> Iterator[Recommendation]:
-    """Targets that no run returned at any rank, and those that did not exist.
-
-    ``missing`` of the suite are not in the corpus. ``cut_runs`` are those with answers that end at the depth that was asked for.
-    """
+def never_found(runs: Sequence[AnsweredCases], rel: int, missing: int) -> Iterator[Recommendation]:
+    """Targets that no run returned though it could have, and those that did not exist; ``missing`` are not in the corpus."""
     relevant = _wanted_cases(runs[0].cases, rel)
     nowhere, absent = relevant.copy(), np.zeros(len(relevant), bool)
     for run in runs:
-        answered = run.measured[run.cases.case_of_target]
-        nowhere &= answered & (run.cases.ranks == 0)
-        absent |= answered & run.cases.unreachable
+        case = run.cases.case_of_target
+        nowhere &= (run.measured & ~_may_be_cut(run))[case] & (run.cases.ranks == 0)
+        absent |= run.measured[case] & run.cases.unreachable
     name = runs[0].run if len(runs) == 1 else None
     yield from _unreachable(name, runs[0].cases, relevant & absent)
-    yield from _not_returned(name, runs, nowhere & ~absent, relevant, missing, cut_runs)
+    yield from _not_returned(name, runs, nowhere & ~absent, missing)
 
 
 def _wanted_cases(cases: CaseArrays, rel: int) -> Marks:
@@ -435,29 +435,22 @@ def _unreachable(name: str | None, cases: CaseArrays, absent: Marks) -> Iterator
         yield make_recommendation("targets-unreachable", name, observation, advice, cases.named(affected), count)
 
 
-def _not_returned(
-    name: str | None, runs: Sequence[AnsweredCases], nowhere: Marks, relevant: Marks, missing: int, cut_runs: Collection[str]
-) -> Iterator[Recommendation]:
+def _not_returned(name: str | None, runs: Sequence[AnsweredCases], nowhere: Marks, missing: int) -> Iterator[Recommendation]:
     cases, measured = runs[0].cases, np.logical_and.reduce([run.measured for run in runs])
     affected = _with_targets(cases, nowhere)
     count, total = int(affected.sum()), int((measured & ~cases.unanswerable).sum())
     if not is_clearly_frequent(count, total):
         return
-    who = "the run" if len(runs) == 1 else f"any of the {len(runs)} runs"
-    targets = int((relevant & measured[cases.case_of_target]).sum())
-    observation = (
-        f"{int(nowhere.sum())} of {targets} relevant targets, in {count} of {total} cases, were not returned at any rank by {who}"
-    )
+    who = "the answer" if len(runs) == 1 else f"all {len(runs)} answers"
+    observation = f"{int(nowhere.sum())} relevant targets in {count} of {total} cases did not come although {who} had room for them"
     if missing:
         observation += f"; {missing} relevant targets of the suite are not in the corpus"
-    deeper = any(run.run in cut_runs and 2 * int((affected & _at_full_length(run)).sum()) >= count for run in runs)
-    more = ", and ask for more hits with --depth" if deeper else ""
-    advice = f"Check that these documents are indexed{more}: reranking cannot bring them up."
+    advice = "Find out what keeps them away: they are not indexed, a filter drops them, or they share no word with the query."
     yield make_recommendation("targets-never-returned", name, observation, advice, cases.named(affected), count)
 
 
-def _at_full_length(run: AnsweredCases) -> Marks:
-    """The answers of which as many hits are shown as of any: shorter ones ended by themselves."""
+def _may_be_cut(run: AnsweredCases) -> Marks:
+    """The answers of which as many hits are shown as of any: what is missing there may come below, so nothing is known of it."""
     full: Marks = run.cases.shown == run.cases.shown.max(initial=0)
     return full
 
@@ -543,6 +536,76 @@ def poor_order(run: AnsweredCases, tests: int) -> Iterator[Recommendation]:
         yield make_recommendation("rerank", run.run, observation, advice, run.cases.named(low_ranked), count)
 
 
+def outranked(run: AnsweredCases, evidence: AdviceEvidence) -> Iterator[Recommendation]:
+    """What ranks above the targets of failed cases: the same document often, hits that score nearly the same, or more words."""
+    agent, rel = evidence.advised[run.run], evidence.report.suite.rel
+    failed = list(run.cases.named(run.failed & np.isin(run.cases.status, OK)))[:MOST_CASES]
+    cases = list(outranked_cases(agent.cases, failed, rel))
+    if len(cases) < FEWEST_CASES:
+        return
+    yield from _crowding_document(run, cases)
+    if run.run in evidence.those(is_scored_by_vectors):
+        yield from _near_misses(run, cases)
+    elif evidence.read is not None:
+        yield from _words_that_decide(run, list(read_cases(cases, agent, evidence.read)))
+
+
+def _crowding_document(run: AnsweredCases, cases: Sequence[OutrankedCase]) -> Iterator[Recommendation]:
+    rows = {case: row for row, case in enumerate(run.cases.ids)}
+    origins: dict[str, dict[int, str]] = {}  # cases of one origin are one observation
+    for case in cases:
+        for hit in case.above:
+            origins.setdefault(hit.id, {}).setdefault(int(run.origins[rows[case.id]]), case.id)
+    document = max(origins, key=lambda each: len(origins[each]))
+    affected, total = list(origins[document].values()), len({int(run.origins[rows[case.id]]) for case in cases})
+    count, by_chance = len(affected), sum(map(len, origins.values())) / total / len(origins)  # if all ranked there as often
+    if is_clearly_frequent(count, total, len(origins), usual=min(0.99, 2 * by_chance)):
+        observation = f"{document!r}, which is not relevant there, ranks above every target in {count} of {total} failed cases"
+        advice = "Look at it: it may be too general, too long or repeated (weigh it down, split it), or right and not judged."
+        yield make_recommendation("crowding-document", run.run, observation, advice, affected, count)
+
+
+def _near_misses(run: AnsweredCases, cases: Sequence[OutrankedCase]) -> Iterator[Recommendation]:
+    known = [(case, each) for case in cases if (each := case.nearness) is not None]
+    near = [case.id for case, each in known if each < NEAR]
+    if is_clearly_frequent(len(near), len(known)) and 2 * len(near) >= len(known):
+        observation = (
+            f"in {len(near)} of {len(known)} failed cases with a relevant document among the hits, its score is nearly that of the "
+            f"first (less than {percent_text(NEAR)} of the way down to the last hit shown)"
+        )
+        advice = "Rerank the first hits (agent rerank), or try another model: this one hardly tells these documents apart."
+        yield make_recommendation("near-misses", run.run, observation, advice, near, len(near))
+
+
+def _words_that_decide(run: AnsweredCases, cases: Sequence[ReadCase]) -> Iterator[Recommendation]:
+    without = [each for each in cases if not each.target.all]
+    if is_clearly_frequent(len(without), len(cases), WORD_RULES):
+        observation = (
+            f"in {len(without)} of {len(cases)} failed cases the wanted document has no word of the query: {_example(without[0])}"
+        )
+        advice = "Add synonyms, or search by meaning as well (agent hybrid): no ranking of words can find these."
+        yield make_recommendation("no-common-word", run.run, observation, advice, (each.case.id for each in without), len(without))
+    fields = Counter(name for each in cases for name in each.deciding_fields)
+    field, count = max(fields.items(), key=lambda each: each[1], default=("", 0))
+    if is_clearly_frequent(count, len(cases), WORD_RULES) and 2 * count >= len(cases):
+        decided = [each for each in cases if field in each.deciding_fields]
+        words = Counter(
+            word for each in decided for word in each.winner.by_field[field] - each.target.by_field.get(field, frozenset())
+        )
+        often = ", ".join(word for word, _ in words.most_common(MOST_WORDS))
+        observation = (
+            f"in {count} of {len(cases)} failed cases the first hit has more words of the query in its {field} than the wanted "
+            f"document (most often: {often}): {_example(decided[0])}"
+        )
+        advice = f"Compare the weight of {field} with that of the other fields, and give the wanted documents these words."
+        yield make_recommendation("outranked-by-words", run.run, observation, advice, (each.case.id for each in decided), count)
+
+
+def _example(each: ReadCase) -> str:
+    first = each.title or each.case.winner.id
+    return f"{shortened(each.case.query, 60)!r} wants {each.case.target!r} and gets {shortened(first, 60)!r}"
+
+
 def compressed_scores(run: AnsweredCases, *, normalised: bool) -> Iterator[Recommendation]:
     """Answers of an embedding model in which the first ten hits score nearly the same."""
     scored = run.measured & ~np.isnan(run.cases.narrowness)
@@ -617,6 +680,7 @@ class AdviceEvidence:
     """What rules look at: the cases of every run but controls as arrays, and what the suite says of them."""
 
     report: Report
+    read: ReadDocuments | None = None  # None where the documents are not at hand
 
     @cached_property
     def advised(self) -> dict[str, AgentSummary]:
@@ -648,10 +712,6 @@ class AdviceEvidence:
         return max(agent.dropped.get("unreachable_targets") or 0 for agent in self.advised.values())
 
 
-def _is_cut(agent: AgentSummary) -> bool:
-    return agent.cut_answers > 0
-
-
 def _scores_of_vectors(evidence: AdviceEvidence) -> Iterator[Iterable[Recommendation]]:
     vectors, normalised_runs = evidence.those(is_scored_by_vectors), evidence.those(is_normalised)
     return (compressed_scores(run, normalised=run.run in normalised_runs) for run in evidence.runs if run.run in vectors)
@@ -661,7 +721,8 @@ def _scores_of_vectors(evidence: AdviceEvidence) -> Iterator[Iterable[Recommenda
 RULES: tuple[Callable[[AdviceEvidence], Iterable[Recommendation]], ...] = (
     lambda evidence: chain.from_iterable(common_failure(name, cases) for name, cases in evidence.cases.items()),
     lambda evidence: group_advice(evidence.runs, evidence.facts),
-    lambda evidence: never_found(evidence.runs, evidence.report.suite.rel, evidence.missing, evidence.those(_is_cut)),
+    lambda evidence: never_found(evidence.runs, evidence.report.suite.rel, evidence.missing),
+    lambda evidence: chain.from_iterable(outranked(run, evidence) for run in evidence.runs),
     lambda evidence: others_succeed(evidence.runs, evidence.agents, evidence.those(is_fusion)),
     lambda evidence: chain.from_iterable(poor_order(run, len(evidence.runs)) for run in evidence.runs),
     lambda evidence: chain.from_iterable(_scores_of_vectors(evidence)),
@@ -671,9 +732,9 @@ RULES: tuple[Callable[[AdviceEvidence], Iterable[Recommendation]], ...] = (
 )
 
 
-def recommend(report: Report) -> tuple[Recommendation, ...]:
-    """Every piece of advice that the cases of a report support."""
-    evidence = AdviceEvidence(report)
+def recommend(report: Report, read: ReadDocuments | None = None) -> tuple[Recommendation, ...]:
+    """Every piece of advice that the cases of a report support, and the documents if they can be read."""
+    evidence = AdviceEvidence(report, read)
     if not any(len(agent.cases) for agent in evidence.advised.values()):
         return ()
     return tuple(each for rule in RULES for each in rule(evidence))

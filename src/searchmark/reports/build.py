@@ -37,6 +37,7 @@ from searchmark.records.run import Run, ScoredRun
 from searchmark.records.suite import Suite
 from searchmark.reports.advice import recommend
 from searchmark.reports.cases import CaseColumns, ExpectedTargets, FactColumns, HitText
+from searchmark.reports.outranked import ReadDocuments
 from searchmark.reports.report import AgentSummary, Report, RunSummary, SuiteSummary, Summaries, snapshot_effects
 from searchmark.scoring.comparison import Pair, perturbation_drops, primary_column, unique_names
 from searchmark.scoring.costs import ann_recall_of, host_times, latencies_of, total_cost, usage_of
@@ -362,6 +363,7 @@ class ReportExtras:
     versions: Versions = Versions()  # noqa: RUF009  # those that the config declares
     findings: Sequence[Finding] = ()  # of an audit of the suite
     next_step: str | None = None  # what to run after a gate that is not passed
+    read: ReadDocuments | None = None  # reads documents, for what is said about failed cases
 
     __repr__ = short_repr
 
@@ -395,7 +397,7 @@ def build_report(
         perturbations=tuple(perturbation_drops(by_name)),
         next_step=extras.next_step,
     )
-    return _with_advice(report)
+    return replace(report, recommendations=recommend(report, extras.read))
 
 
 def build_comparison(
@@ -434,7 +436,7 @@ def build_comparison(
         perturbations=tuple(perturbation_drops(by_name)),
         next_step=extras.next_step,
     )
-    return _with_advice(report)
+    return replace(report, recommendations=recommend(report, extras.read))
 
 
 def _agent_summaries(
@@ -444,7 +446,3 @@ def _agent_summaries(
     expected = ExpectedTargets.of(next(iter(scores.values())).matched.suite)
     agents = {name: agent_summary(each, by, expected, extras.options, extras.text_of) for name, each in scores.items()}
     return {name: replace(agent, versions=versions_of(about, agent.run, extras.versions)) for name, agent in agents.items()}
-
-
-def _with_advice(report: Report) -> Report:
-    return replace(report, recommendations=recommend(report))
