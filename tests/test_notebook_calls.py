@@ -26,7 +26,7 @@ from tests.conftest import ROOT
 
 QUICKSTART = ROOT / "examples" / "quickstart"
 SUITE, CORPUS = str(QUICKSTART / "suite.yaml"), str(QUICKSTART / "corpus.jsonl")
-RUNS = [str(QUICKSTART / "bm25.trec"), str(QUICKSTART / "semantic.json")]
+RUNS = [str(QUICKSTART / "bm25.json"), str(QUICKSTART / "semantic.json")]
 
 
 def printed(capsys: pytest.CaptureFixture[str], *arguments: str) -> Any:

@@ -71,7 +71,7 @@ def written(text: str) -> str:
 def quickstart() -> dict[str, searchmark.Suite | searchmark.Run | Scores | Comparison | searchmark.Decision]:
     """One record of every kind that has a frame."""
     suite = searchmark.load_suite(QUICKSTART / "suite.yaml")
-    runs = [searchmark.load_run(QUICKSTART / name) for name in ("bm25.trec", "semantic.json")]
+    runs = [searchmark.load_run(QUICKSTART / name) for name in ("bm25.json", "semantic.json")]
     scores = searchmark.score_runs(suite, runs)
     rules = (DecisionRule("ship it", above=0.05), DecisionRule("drop it", below=0.0, categories=("all",)))
     report = compare_runs(suite, runs, options=CompareSettings(decisions=(DecisionTable("semantic", "bm25", rules),)))

@@ -25,6 +25,6 @@ def printed(commands: list[list[str]], folder: Path) -> str:
 
 
 def test_the_report_of_the_quick_start_is_the_one_shown() -> None:
-    suite, run = (str(ROOT / "examples/quickstart" / name) for name in ("suite.yaml", "bm25.trec"))
+    suite, run = (str(ROOT / "examples/quickstart" / name) for name in ("suite.yaml", "bm25.json"))
     output = printed([[sys.executable, "-m", "searchmark", "evaluate", "--gold-set", suite, "--run", run]], ROOT)
     assert [line for line in lines_of(BLOCKS[1]) if line not in output] == []

@@ -179,10 +179,13 @@ def test_trec_runs_over_other_topics_are_compared_as_trec_eval_does(folder: Path
     (folder / "wider.trec").write_text("".join([*kept, "elsewhere Q0 issue.create 1 2.0 wider\n"]))
     runs = ("--run", "bm25.trec", "--run", "wider.trec", "-m", "RR")
     done = searchmark(folder, "compare", "--gold-set", "qrels.txt", *runs, "-o", "trec.json")
-    assert done.code == 0, done.err
+    assert done.code == 2, done.err
     report = json.loads((folder / "trec.json").read_text())
     assert "wider: cases of the run that are not in the suite, left out: 2" in findings(report, "cases-not-in-suite")
-    assert "wider: cases missing from the run: 6 of 18" in findings(report, "cases-missing")
+    assert "wider: 6 of 18 cases are missing from the run" in findings(report, "cases-missing")
+    done = searchmark(folder, "compare", "--gold-set", "qrels.txt", *runs, "--missing", "zero", "-o", "trec.json")
+    assert done.code == 0, done.err
+    report = json.loads((folder / "trec.json").read_text())
     assert verdicts(report)["RR"][0] != "INVALID"
 
 

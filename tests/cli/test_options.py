@@ -20,7 +20,7 @@ from tests.support.small_histories import git
 
 QUICKSTART = ROOT / "examples/quickstart"
 SUITE = ["--gold-set", str(QUICKSTART / "suite.yaml")]
-RUNS = ["--run", str(QUICKSTART / "bm25.trec"), "--run", str(QUICKSTART / "semantic.json")]
+RUNS = ["--run", str(QUICKSTART / "bm25.json"), "--run", str(QUICKSTART / "semantic.json")]
 LIVE = ["--agent", "bm25", "--corpus", str(QUICKSTART / "corpus.jsonl"), "--num-runs", "1"]
 
 

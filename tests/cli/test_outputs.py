@@ -25,7 +25,7 @@ from tests.generated_docs import ROOT
 PAGE = (ROOT / "docs" / "outputs.md").read_text()
 TIME = datetime(2026, 11, 16, 5, 3, tzinfo=UTC)
 SUITE = ["--gold-set", "examples/quickstart/suite.yaml"]
-RUNS = [["--run", "examples/quickstart/bm25.trec"], ["--run", "examples/quickstart/semantic.json"]]
+RUNS = [["--run", "examples/quickstart/bm25.json"], ["--run", "examples/quickstart/semantic.json"]]
 
 
 def rows_below(heading: str) -> list[list[str]]:

@@ -28,7 +28,6 @@ from searchmark import (
 )
 from searchmark.records.merge import with_missing_cases
 from searchmark.records.provenance import AgentIdentity, IndexBuild, SearchedRepository, SuiteIdentity, TrustEvent
-from searchmark.scoring.scores import untrusted_reasons
 
 SUITE = Suite.from_cases("shop", [Case(f"c{n}", f"query {n}", (Judgment("a", "path"),)) for n in range(4)])
 BM25 = AgentIdentity("bm25", {"k1": 1.2}, "code", {"tokens": 7})
@@ -84,14 +83,14 @@ def test_a_joined_run_is_saved_and_joined_further_without_loss(tmp_path: Path) -
 def test_a_run_is_untrusted_where_a_part_was() -> None:
     changed = TrustEvent("corpus_changed", "what was searched changed during the run: shop")
     whole = join_runs([part(0, 1, trust=(changed,)), part(2, 3, trust=(changed,))])
-    assert untrusted_reasons(score(match_hits(SUITE, whole), ["RR"])) == ["what was searched changed during the run: shop"]
+    assert score(match_hits(SUITE, whole), ["RR"]).why_untrusted == "what was searched changed during the run: shop"
 
 
 def test_an_agent_that_started_in_one_part_has_not_failed_and_is_untrusted() -> None:
     failed = TrustEvent("not_started", "the agent could not be started: no memory")
     half = join_runs([part(0, 1, trust=(failed,)), part(2, 3)])
     assert half.provenance.failure is None
-    assert untrusted_reasons(score(match_hits(SUITE, half), ["RR"])) == ["the agent could not be started: no memory"]
+    assert score(match_hits(SUITE, half), ["RR"]).why_untrusted == "the agent could not be started: no memory"
     assert join_runs([part(0, trust=(failed,)), part(1, trust=(failed,))]).provenance.failure == failed.message
 
 
@@ -130,7 +129,7 @@ def test_a_part_whose_agent_could_not_be_started_is_joined_and_spoils_the_whole(
     failed = TrustEvent("not_started", "the agent could not be started: no memory")
     silent = replace(part(0, 1).provenance, agent=replace(BM25, description={}), trust=(failed,))
     whole = join_runs([replace(part(0, 1), provenance=silent), part(2, 3)])
-    assert untrusted_reasons(score(match_hits(SUITE, whole), ["RR"])) == [failed.message]
+    assert score(match_hits(SUITE, whole), ["RR"]).why_untrusted == failed.message
 
 
 def test_the_head_of_a_repository_may_move_between_parts_only_where_parents_are_searched() -> None:

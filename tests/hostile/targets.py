@@ -254,7 +254,7 @@ def _run(path: Path) -> None:
     run = load_run(path)
     save_run(run, path.with_name("again.jsonl"))
     assert load_run(path.with_name("again.jsonl")) == run
-    _reported(_few_cases(), [run, load_run(QUICKSTART / "bm25.trec")], path)
+    _reported(_few_cases(), [run, load_run(QUICKSTART / "bm25.json")], path)
     _or_refused(lambda: score_runs(_few_cases(), [run, run], same_depth=True))
     _or_refused(lambda: score_runs(_few_cases(), [join_runs([run, run])]))
 

@@ -113,7 +113,7 @@ def test_a_page_leaves_out_what_the_report_does_not_have() -> None:
 
 
 def test_the_snapshots_of_one_agent_have_a_section() -> None:
-    report = comparison_of()
+    report = comparison_of(failing=False)
     page = page_of(report)
     assert "snapshots" in page.sections
     assert report.snapshot_effects[0].sentence in page.text

@@ -131,7 +131,7 @@ class TestOtherNumbers:
 
     def test_an_untrusted_run_leaves_everything_unknown(self) -> None:
         (line,) = target_lines(report_on(30, parse_threshold("RR=0"), status="error"))
-        assert (line.state, line.value) == ("unknown", 0.0)
+        assert (line.state, line.value) == ("unknown", None)
 
     def test_a_lowest_value_of_every_case_is_a_number_as_well(self) -> None:
         (line,) = target_lines(report_on(30, EachCaseRule(parse_measure("MRR"), "MRR", 0.5)))

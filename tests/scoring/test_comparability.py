@@ -71,7 +71,7 @@ def test_two_engines_of_one_name_are_not_one_agent_asked_twice(quickstart: Path,
     """Equal file names prove nothing about who answered."""
     Path("new").mkdir()
     shutil.copy("semantic.json", "new/bm25.json")
-    assert main(["compare", "--gold-set", "suite.yaml", "--run", "bm25.trec", "--run", "new/bm25.json", "-m", "nDCG@10"]) == 0
+    assert main(["compare", "--gold-set", "suite.yaml", "--run", "bm25.json", "--run", "new/bm25.json", "-m", "nDCG@10"]) == 0
     assert "noise floor" not in capsys.readouterr().out
 
 

@@ -256,12 +256,12 @@ def test_rank_moves_of_a_glob_follow_the_first_hit_that_fits() -> None:
     assert [(m.target, m.before, m.after) for m in pair.telling[0].moves] == [("src/*.py", 2, 1)]
 
 
-def test_churn_drops_duplicates_and_takes_missing_for_empty() -> None:
+def test_churn_drops_duplicates_and_covers_only_what_both_runs_have() -> None:
     suite = suite_of(2)
     first = Run.from_answers("a", [Answer("c0000", "ok", (Hit("a0", 1), Hit("a0", 2), Hit("b", 3)))])
     second = Run.from_answers("b", [Answer("c0000", "ok", (Hit("a0", 1), Hit("b", 2)))])
     (pair,) = compare([score(match_hits(suite, run), ["RR"]) for run in (first, second)])
-    assert (pair.churn.cases, pair.churn.overlap, pair.churn.parting_depth) == (2, 1.0, None)
+    assert (pair.churn.cases, pair.churn.overlap, pair.churn.parting_depth) == (1, 1.0, None)
 
 
 def test_churn_knows_a_file_however_it_is_spelt() -> None:
@@ -452,7 +452,7 @@ class TestConfig:
 
 class TestCommand:
     EXAMPLE = ["--gold-set", str(ROOT / "examples/quickstart/suite.yaml")]
-    RUNS = ["--run", str(ROOT / "examples/quickstart/bm25.trec"), "--run", str(ROOT / "examples/quickstart/semantic.json")]
+    RUNS = ["--run", str(ROOT / "examples/quickstart/bm25.json"), "--run", str(ROOT / "examples/quickstart/semantic.json")]
 
     def test_compares_saved_runs(self, tmp_path: Path, capsys) -> None:
         outputs = [tmp_path / name for name in ("a.json", "a.md", "a.tex")]
@@ -519,7 +519,9 @@ class TestCommand:
         full = file("full.txt", "".join(f"q{n} Q0 a 1 1 t\n" for n in range(20)))
         part = file("part.txt", "".join(f"{'q' if n < 12 else 'z'}{n} Q0 a 1 1 t\n" for n in range(20)))
         arguments = ["compare", "--gold-set", str(qrels), "--run", str(full), "--run", str(part), "-m", "RR", "-o", "-"]
-        assert main(arguments) == 0
+        assert main(arguments) == 2
+        assert json.loads(capsys.readouterr().out)["comparisons"][0]["verdict"] == "INVALID"
+        assert main([*arguments, "--missing", "zero"]) == 0
         assert json.loads(capsys.readouterr().out)["comparisons"][0]["cases"] == 20
         assert main([*arguments, "--intersect"]) == 0
         report = json.loads(capsys.readouterr().out)

@@ -10,7 +10,7 @@ import pytest
 from searchmark import AnswerDetails, Decision, Provenance, Run, Suite, UsageError, build_comparison, compare, match_hits, score
 from searchmark.config.gates import DecisionRule, DecisionTable
 from searchmark.records.provenance import IndexBuild
-from searchmark.scoring.decisions import FTS5, NOT_ENOUGH, RERANKER, VECTOR, decide, preset_tables
+from searchmark.scoring.decisions import FTS5, NOT_ENOUGH, NOTHING_DECIDED, RERANKER, VECTOR, decide, preset_tables
 from tests.scoring.test_comparison import run_of, suite_of
 
 GO = DecisionTable("b", "a", (DecisionRule("go", above=0.1),))
@@ -128,10 +128,8 @@ class TestRefusals:
         table = DecisionTable("b", "a", (DecisionRule("go", above=0.2), DecisionRule("drop", below=0.05)))
         runs = run_of("a", [2] * 200), run_of("b", [1] * 30 + [2] * 170, {199: "not_run"})
         decision = decision_on(table, *runs)
-        assert (decision.decision, decision.evidence[0]) == (
-            NOT_ENOUGH,
-            "all cases: INVALID, untrusted: b (1 of 200 cases were not run)",
-        )
+        assert decision.sentence == "b against a by RR: nothing is decided, untrusted: b (1 of 200 cases were not run)"
+        assert (decision.decision, decision.evidence, decision.flips) == (NOTHING_DECIDED, (), ())
 
     def test_arms_that_were_not_run_are_named(self) -> None:
         with pytest.raises(UsageError, match="the runs are a, b"):

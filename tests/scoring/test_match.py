@@ -28,7 +28,7 @@ from searchmark import (
 from searchmark.records.answers import Status
 from searchmark.records.judgments import Match
 from searchmark.records.matching import matches_glob
-from searchmark.scoring.scores import untrusted_reasons
+from searchmark.scoring.trust import reasons_for_distrust
 
 
 def suite_of(*judgments: Judgment, **rest: object) -> Suite:
@@ -110,12 +110,12 @@ class TestStatuses:
         summary = scores.summaries()["RR"]
         assert (summary.mean, summary.cases, summary.undefined) == (1.0, 4, 0)
         assert scores.reason(4, 0) == "the case was not run"
-        assert untrusted_reasons(scores) == ["1 of 5 cases were not run"]
+        assert scores.why_untrusted == "1 of 5 cases were not run"
 
     def test_errors_above_the_limit_make_the_run_untrusted(self) -> None:
         scores = self.scores("ok", "ok", "ok", "error", "timeout")
-        assert untrusted_reasons(scores) == ["2 of 5 cases ended in an error or a time-out, more than 5%"]
-        assert untrusted_reasons(scores, error_limit=0.4) == []
+        assert scores.why_untrusted == "2 of 5 cases ended in an error or a time-out, more than 5%"
+        assert list(reasons_for_distrust(scores.matched, error_limit=0.4)) == []
 
     def test_an_ok_answer_without_hits_is_empty(self) -> None:
         answers = [Answer(f"c{n}", "ok", ()) for n in range(5)]

@@ -23,7 +23,7 @@ from searchmark.records.suite import Suite
 from searchmark.scoring.comparability import depth_reached
 from searchmark.scoring.comparison import Pair, compare
 from searchmark.scoring.match import MatchedRun
-from searchmark.scoring.scores import Scores, Summary, distrust_reasons, segment_rows
+from searchmark.scoring.scores import Scores, Summary, segment_rows
 from searchmark.scoring.targets import NearIds, with_nearest_id
 from searchmark.scoring.trust import FEWEST_ALIKE, has_only_unknown_hits, is_control_run, is_mostly_right, other_spelling
 
@@ -317,7 +317,7 @@ register(RUNS, FindingKind("own-corpus", "note", "An agent that searches its own
     "If its corpus is at hand, name it with --corpus.",
 ), FindingKind("cases-missing", "warning", "Cases that an imported run does not mention.",
     "They count as empty answers and score 0, as in trec_eval -c.",
-    "If these cases were never asked, compare with --intersect.",
+    "If they are empty answers, say --missing zero; if they were never asked, compare with --intersect.",
 ), FindingKind("empty-answers", "warning", "Nearly all answers are empty; in a comparison, most of the answers of a run.",
     "A search that is set up wrongly often finds nothing without an error, and scores 0 like one that searches badly.",
     "Ask the agent for something that it must find, and check its corpus, its query and how its hits are read.",
@@ -330,11 +330,10 @@ def _case_findings(matched: MatchedRun, compared: bool) -> Iterator[Finding]:
     That a run found next to nothing, or in a comparison nothing for most cases; empty is right where nothing is to be found.
     """
     ids = matched.suite.table.ids
-    mentioned = np.array([case in matched.run.index for case in ids], bool)
-    if not mentioned.all():
-        missing = list(ids_of(matched.suite, ~mentioned))
-        yield finding("cases-missing", f"cases missing from the run: {len(missing)} of {len(ids)}", missing)
-    searched = matched.answerable & (matched.status != NOT_RUN) & mentioned
+    missing = list(ids_of(matched.suite, ~matched.mentioned))
+    if missing and len(missing) <= MOST * len(ids):  # more are a reason not to trust the run
+        yield finding("cases-missing", f"{len(missing)} of {len(ids)} cases are missing from the run", missing)
+    searched = matched.answerable & (matched.status != NOT_RUN) & matched.mentioned
     empty, of = np.flatnonzero(searched & (matched.status == EMPTY)), int(searched.sum())
     rarely = compared and not is_control_run(matched.run)  # a control says on purpose what knowing nothing is worth
     most = len(empty) > MOST * of if rarely else len(empty) >= NEARLY_ALL * of
@@ -414,7 +413,7 @@ def findings_on_run(
     ``compared``: others are compared with it, so that it matters whether it has searched at all.
     """
     matched, run = scores.matched, scores.matched.run
-    for reason in distrust_reasons(scores):
+    for reason in scores.distrust:
         if reason.code not in _STATED_WITH_CORPUS:
             yield finding(reason.code, f"untrusted: {reason.message}", reason.cases)
     yield from run_findings(run, matched.suite.table.index)
@@ -432,6 +431,7 @@ _MADE_REDUNDANT_BY = {
     "unreachable-targets": {"unreachable-targets", "renamed-targets", "most-targets-missing", "all-targets-missing"},
     "most-targets-missing": {"most-targets-missing", "all-targets-missing"},
     "all-targets-missing": {"all-targets-missing"},
+    "nothing-to-find": {"nothing-judged", "no-pattern-fits"},
     "topics-without-judgments": {"partial-join", "nothing-joined"},
     "queries-without-judgments": {"partial-join", "nothing-joined"},
 }

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar
 
 import click
 from click.core import ParameterSource
@@ -117,7 +117,7 @@ GATE = "Gate"
 
 _HOW_TO_READ = (
     "format", "topics", "run_format", "corpus", "mapping", "config_path", "no_config", "baseline", "intersect", "same_depth",
-    "include", "exclude", "kinds", "ignore",
+    "missing", "include", "exclude", "kinds", "ignore",
 )  # fmt: skip
 
 
@@ -399,6 +399,12 @@ class NamedSuiteSettings:
         return SuiteFileSettings(of_config.path, self.format or of_config.format, self.topics or of_config.topics, self.grades)
 
 
+MISSING = Option(
+    "A case that a saved run lacks is an answer without hits, as with trec_eval -c; else nobody knows.",
+    default="missing in the suite's header",
+)
+
+
 @dataclass(frozen=True)
 class SavedRuns:
     """Runs that were made before."""
@@ -410,6 +416,7 @@ class SavedRuns:
     run_format: Annotated[
         str | None, Option("Format of the saved runs.", default="detected", choices=tuple(RUN_FORMATS), plugins="formats")
     ] = None
+    missing: Annotated[Literal["zero"] | None, MISSING] = None
 
     def load(self, mapping: Iterable[str] = ()) -> list[Run]:
         """The runs, in the order in which they were named; ``mapping`` is what --map says of all files."""
@@ -495,6 +502,7 @@ class SuiteInUse:
         reports: Iterable[ReportFile] = (),
     ) -> SuiteInUse:
         suite, setup = source.load(mapping)
+        suite = suite if saved_runs.missing is None else replace(suite, missing=saved_runs.missing)
         return cls(source, config, suite, setup, answer_files(source, saved_runs, reports))
 
     def corpus(self, searched: ChoiceT, chosen_files: GivenSettings[FileSettings]) -> ChoiceT:

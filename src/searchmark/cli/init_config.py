@@ -145,9 +145,8 @@ def first_numbers(suite: Suite, spec: AgentSpec, where: SearchScope, measure: st
         (scores,) = score_runs(run_result.suite, run_result.runs, [measure], corpus=run_result.survey)
     except SearchmarkError as error:
         return str(error)
-    from searchmark.scoring.scores import distrust_reasons
 
-    doubt = next(iter(distrust_reasons(scores)), None)
+    doubt = next(iter(scores.distrust), None)
     (name, summary), *_ = scores.summaries().items()
     if doubt is not None or summary.mean is None:
         return "not a single case has a value" if doubt is None else doubt.message

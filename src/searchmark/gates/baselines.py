@@ -35,7 +35,7 @@ from searchmark.records.provenance import BaselineRecord, same_model
 from searchmark.records.run import Run
 from searchmark.records.suite import Suite
 from searchmark.scoring.planned_tests import PlannedDifference
-from searchmark.scoring.scores import DEFAULT_MEASURES, Scores, untrusted_reasons
+from searchmark.scoring.scores import DEFAULT_MEASURES, Scores
 from searchmark.scoring.statistics import EQUAL_WITHIN
 
 # What changes when a run becomes the baseline.
@@ -224,7 +224,7 @@ class FixtureRule:
         if row is None:
             return self._untrusted(f"{self._subject(None)} cannot be checked: the suite has no fixture {self.fixture.name!r}")
         case, subject = suite.table.ids[row], self._subject(quantity.k_of(suite, row))
-        reasons = filter(None, (why_unknown(scores, case), quantity.why_undefined(scores, row), *untrusted_reasons(scores)))
+        reasons = filter(None, (why_unknown(scores, case), quantity.why_undefined(scores, row)))
         actual = quantity.value_of(scores, row)
         reason = next(reasons, None)
         if actual is None or reason:

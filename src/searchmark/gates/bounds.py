@@ -26,14 +26,14 @@ from searchmark.gates.quantities import (
     rule_name,
     segment_of_suite,
 )
-from searchmark.gates.rules import VERDICTS, AttainableValues, Evidence, GateVerdict, RuleResult, worst_run
+from searchmark.gates.rules import VERDICTS, AttainableValues, Evidence, GateVerdict, RuleResult, only_if_trusted, worst_run
 from searchmark.gates.sequential import LookCounter
 from searchmark.measures.grammar import AnyMeasure, parse_measure
 from searchmark.records.finding import GATE, Finding, FindingKind, finding, register
 from searchmark.records.suite import Suite
 from searchmark.scoring.planned_tests import PlannedDifference
 from searchmark.scoring.power import Foresight, GateQuestion, foresee
-from searchmark.scoring.scores import Scores, untrusted_reasons
+from searchmark.scoring.scores import Scores
 from searchmark.scoring.statistics import EQUAL_WITHIN
 from searchmark.scoring.verdicts import Difference
 
@@ -91,7 +91,8 @@ class NumberRule:
         result = self._check(scores, prefix_for(name, evidence.candidates))
         where = segment_of_suite(scores.matched.suite, self.segment).where
         amounts = quantity.amounts(scores, result.cases) if isinstance(quantity, TokensOf | RetriesOf) else ()
-        return replace(result, where=where, run=name, words=quantity.words(scores), unit=quantity.unit.strip(), amounts=amounts)
+        words, unit = quantity.words(scores), quantity.unit.strip()
+        return only_if_trusted(scores, replace(result, where=where, run=name, words=words, unit=unit, amounts=amounts))
 
     def _check(self, scores: Scores, prefix: str) -> RuleResult:
         quantity, rows = self.quantity, rows_of(scores.matched.suite, self.segment)
@@ -100,14 +101,11 @@ class NumberRule:
             missing = f"{words} cannot be checked: no case of the suite has {self.segment.by} {self.segment.value!r}"
             return self._result(subject, None, (), "untrusted", missing)
         actual = quantity.value(scores, rows)
-        distrust = untrusted_reasons(scores)
         met = actual is not None and is_within(self.bound, actual, self.expected)
-        verdict: GateVerdict = "untrusted" if actual is None or distrust else "passed" if met else "failed"
+        verdict: GateVerdict = "untrusted" if actual is None else "passed" if met else "failed"
         message = expectation_sentence(words, self.bound, self.expected, actual, met=met, unit=quantity.unit)
         if actual is None:
             message = f"{message}: {quantity.why_missing(scores)}"
-        elif distrust:
-            message = f"{message}; untrusted: {'; '.join(distrust)}"
         causes = quantity.worst(scores, rows, high_is_bad=self._high_is_bad) if actual is not None and not met else ()
         return self._result(subject, actual, causes, verdict, message, self._warnings(prefix, actual))
 

@@ -15,7 +15,7 @@ from searchmark.records.finding import GATE, Finding, FindingKind, finding, regi
 from searchmark.records.matching import normal_path
 from searchmark.scoring.comparability import depth_reached
 from searchmark.scoring.planned_tests import PlannedDifference
-from searchmark.scoring.scores import Scores, untrusted_reasons
+from searchmark.scoring.scores import Scores
 
 _FAILED = (ERROR, TIMEOUT, NOT_RUN)
 
@@ -185,9 +185,8 @@ class EachCaseRule:
         values = {case: value for case in cases if (value := value_of(scores, self.measure, case)) is not None}
         name = scores.known_as(self.measure) or self.measure.name
         words = f"{both_names(self.label, name)}{EVERY_CASE}"
-        if not values or untrusted_reasons(scores):
-            reason = "; ".join(untrusted_reasons(scores)) or "it is defined for no case"
-            return self._result(name, None, (), "untrusted", f"{words} cannot be checked: {reason}")
+        if not values:
+            return self._result(name, None, (), "untrusted", f"{words} cannot be checked: it is defined for no case")
         low = sorted((case for case in values if not is_within("at_least", values[case], self.expected)), key=values.__getitem__)
         lowest = min(values.values())
         bound = f"{SIGNS['at_least']} {self.expected:g}"
@@ -216,9 +215,7 @@ def why_unknown(scores: Scores, case: str) -> str | None:
     if row is None:
         return "the suite has no such case"
     status = scores.matched.status[row]
-    if status in _FAILED:
-        return f"it ended with {STATUSES[status]}"
-    return "; ".join(untrusted_reasons(scores)) or None
+    return f"it ended with {STATUSES[status]}" if status in _FAILED else None
 
 
 def _hits(scores: Scores, case: str) -> list[str]:

@@ -425,10 +425,10 @@ class AtOwnK:
         return (fixture and fixture.k) or (own_k if own_k and own_k > 0 else None) or _ranked_count(suite, row) or None
 
     def as_measures(self, suite: Suite, rows: Rows) -> tuple[Suite, dict[int, Measure]]:
-        """The suite with the grades that this metric gives, and for every case that has a k the measure that it is there."""
+        """The suite with the grades that this metric gives, and the measure that it is in every case that it is defined for."""
         judgments = replace(suite.judgments, grades=self._grades(suite, rows))
         graded_suite = replace(suite, judgments=judgments, table=replace(suite.table, order_only=None), defaults=Defaults())
-        cuts = {row: k for row in rows.tolist() if (k := self.k_of(suite, row))}
+        cuts = {row: k for row in rows.tolist() if (k := self.k_of(suite, row)) and not next(self._suite_lacks(suite, row), None)}
         return graded_suite, {row: self._measure(k) for row, k in cuts.items()}
 
     def _measure(self, k: int) -> Measure:
@@ -442,14 +442,20 @@ class AtOwnK:
         suite, k = matched.suite, self.k_of(matched.suite, row)
         if not matched.complete[row]:
             yield "its targets are described, and not named"
-        if k is None or (self.metric == "ndcg" and not _ranked_count(suite, row)):
+        if k is None:
             yield "it has no expected ranking"
         documents = suite.table.documents[row] if suite.table.documents is not None else ()
         least_depth, depth = min(k or 0, len(documents) or k or 0), depth_reached(matched.run)
         if depth is not None and depth < least_depth:
             yield f"its k is {k}, and the answers end after {depth} hits: run again with --depth {least_depth} or more"
+        yield from self._suite_lacks(suite, row)
+
+    def _suite_lacks(self, suite: Suite, row: int) -> Iterator[str]:
+        """Why a metric is undefined for a case, whatever the run."""
         if self.metric != "ndcg":
             yield from _relevance_lacks(suite, row, self._fixture(suite, row))
+        elif not _ranked_count(suite, row):
+            yield "it has no expected ranking"
 
     def _values(self, scores: Scores, rows: Rows) -> list[float | None]:
         matched = scores.matched

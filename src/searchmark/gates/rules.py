@@ -312,7 +312,9 @@ def check_gates(evidence: Sequence[Evidence], rules: Iterable[Rule], options: Co
 
 def _check_rule(rule: Rule, evidence: Evidence) -> RuleResult:
     result = rule.check(evidence)
-    return result if evidence.limits is None else replace(result, findings=(*result.findings, *rule.own_findings(evidence.limits)))
+    if evidence.limits is None or any(evidence.scores[name].distrust for name in evidence.candidates):
+        return result
+    return replace(result, findings=(*result.findings, *rule.own_findings(evidence.limits)))
 
 
 def _with_differences(evidence: Sequence[Evidence], rules: Sequence[Rule], options: CompareSettings) -> list[Evidence]:
@@ -335,9 +337,18 @@ def gate_of_results(results: Iterable[RuleResult]) -> Gate:
     return Gate(VERDICTS[worst], results)
 
 
+def only_if_trusted(scores: Scores, result: RuleResult) -> RuleResult:
+    """A result of a rule; of a run that cannot be relied on only why that is."""
+    if not scores.distrust:
+        return result
+    rule = rule_name(result.subject, result.where, result.bound, result.expected)
+    message = f"{rule} cannot be checked, the run is untrusted: {scores.why_untrusted}"
+    return replace(result, actual=None, cases=(), verdict="untrusted", message=message, findings=(), amounts=())
+
+
 def worst_run(evidence: Evidence, check: Callable[[str], RuleResult]) -> RuleResult:
     """What a rule says of the run that meets it least; of the first of them where all are alike."""
-    results = [replace(check(name), run=name) for name in evidence.candidates]
+    results = [replace(only_if_trusted(evidence.scores[name], check(name)), run=name) for name in evidence.candidates]
     return max(results, key=lambda result: VERDICTS.index(result.verdict))
 
 

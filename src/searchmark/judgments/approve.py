@@ -58,7 +58,8 @@ from searchmark.records.run import Run
 from searchmark.records.suite import Case, Suite
 from searchmark.scoring.comparability import comparable
 from searchmark.scoring.match import match_hits
-from searchmark.scoring.scores import Scores, score, untrusted_reasons
+from searchmark.scoring.scores import Scores
+from searchmark.scoring.trust import reasons_for_distrust
 
 # From a suite and a run to a proposal: which expectations would change, which would not, and which are left alone.
 
@@ -124,7 +125,8 @@ def propose(suite: Suite, format_name: str, run: Run, only: Collection[str] = ()
     _refuse_other_queries(suite, run)
     (run,) = comparable(suite, [run]).runs
     matched = match_hits(suite, run)
-    reasons = untrusted_reasons(score(matched, []))
+    # Approval may be what gives a suite its first targets.
+    reasons = [each.message for each in reasons_for_distrust(matched) if each.code != "nothing-to-find"]
     if reasons:
         raise Incomparable(f"the run {run.agent!r} is untrusted, so nothing of it can be approved: {'; '.join(reasons)}")
     proposer = _Proposer(format_name, run, {nfc(case): row for row, case in enumerate(run.case_ids)}, run.agent)

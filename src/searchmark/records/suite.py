@@ -305,6 +305,7 @@ class Suite(HasFrame):
     notes: tuple[str, ...] = ()  # how a reader understood the file, a sentence each; every report repeats them
     # those that it was read from: they tell the answers, so they are no documents and no agent in a sandbox sees them
     files: tuple[Path, ...] = ()
+    missing: Literal["zero"] | None = None  # a case that an imported run lacks: nothing was found, or else that is not known
 
     @classmethod
     def from_cases(cls, name: str, cases: Iterable[Case], **rest: Any) -> Suite:

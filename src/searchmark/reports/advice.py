@@ -696,7 +696,15 @@ class AdviceEvidence:
 
     @cached_property
     def runs(self) -> list[AnsweredCases]:
-        return [AnsweredCases.of(name, cases, self.facts.origins) for name, cases in self.cases.items()]
+        """Those that can be relied on."""
+        names = [name for name, agent in self.advised.items() if agent.status == "ok"]
+        return [AnsweredCases.of(name, self.cases[name], self.facts.origins) for name in names]
+
+    @property
+    def compared(self) -> list[AnsweredCases]:
+        """Those of them that can be compared with another."""
+        pairs = [{pair.baseline, pair.candidate} for pair in self.report.pairs if pair.why_untrusted is None]
+        return [run for run in self.runs if any(run.run in pair for pair in pairs)]
 
     @property
     def agents(self) -> dict[str, str]:
@@ -721,14 +729,12 @@ def _scores_of_vectors(evidence: AdviceEvidence) -> Iterator[Iterable[Recommenda
 RULES: tuple[Callable[[AdviceEvidence], Iterable[Recommendation]], ...] = (
     lambda evidence: chain.from_iterable(common_failure(name, cases) for name, cases in evidence.cases.items()),
     lambda evidence: group_advice(evidence.runs, evidence.facts),
-    lambda evidence: never_found(evidence.runs, evidence.report.suite.rel, evidence.missing),
+    lambda evidence: never_found(evidence.runs, evidence.report.suite.rel, evidence.missing) if evidence.runs else (),
     lambda evidence: chain.from_iterable(outranked(run, evidence) for run in evidence.runs),
-    lambda evidence: others_succeed(evidence.runs, evidence.agents, evidence.those(is_fusion)),
+    lambda evidence: others_succeed(evidence.compared, evidence.agents, evidence.those(is_fusion)),
     lambda evidence: chain.from_iterable(poor_order(run, len(evidence.runs)) for run in evidence.runs),
     lambda evidence: chain.from_iterable(_scores_of_vectors(evidence)),
-    lambda evidence: chain.from_iterable(
-        missed_neighbours(name, evidence.advised[name], cases) for name, cases in evidence.cases.items()
-    ),
+    lambda evidence: chain.from_iterable(missed_neighbours(run.run, evidence.advised[run.run], run.cases) for run in evidence.runs),
 )
 
 

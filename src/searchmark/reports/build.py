@@ -42,7 +42,7 @@ from searchmark.reports.report import AgentSummary, Report, RunSummary, SuiteSum
 from searchmark.scoring.comparison import Pair, perturbation_drops, primary_column, unique_names
 from searchmark.scoring.costs import ann_recall_of, host_times, latencies_of, total_cost, usage_of
 from searchmark.scoring.decisions import decide
-from searchmark.scoring.scores import Scores, segment_rows, untrusted_reasons
+from searchmark.scoring.scores import Scores, segment_rows
 from searchmark.scoring.trends import Fingerprints, PastRun, similarity_of
 from searchmark.scoring.trust import failure_kinds, most_costly
 
@@ -260,7 +260,7 @@ def agent_summary(
     run = scores.matched.run
     return AgentSummary(
         name=run.label.agent,
-        status="failed" if run.provenance.failure else "untrusted" if untrusted_reasons(scores) else "ok",
+        status="failed" if run.provenance.failure else "untrusted" if scores.distrust else "ok",
         counts=scores.counts,
         dropped=_in_order(scores.matched.dropped),
         measures=scores.summaries(),
@@ -394,7 +394,7 @@ def build_report(
         cases=FactColumns(suite.table),
         gate=gate,
         audit=tuple(by_severity(findings)),
-        perturbations=tuple(perturbation_drops(by_name)),
+        perturbations=tuple(perturbation_drops({name: each for name, each in by_name.items() if not each.distrust})),
         next_step=extras.next_step,
     )
     return replace(report, recommendations=recommend(report, extras.read))
@@ -433,7 +433,7 @@ def build_comparison(
         pairs=tuple(pairs),
         decisions=tuple(decide(table, pairs, by_name) for table in tables),
         snapshot_effects=tuple(snapshot_effects(by_name)),
-        perturbations=tuple(perturbation_drops(by_name)),
+        perturbations=tuple(perturbation_drops({name: each for name, each in by_name.items() if not each.distrust})),
         next_step=extras.next_step,
     )
     return replace(report, recommendations=recommend(report, extras.read))

@@ -26,8 +26,8 @@ from searchmark.reports.report import Report, SuiteSummary, outcome_of
 from searchmark.reports.run_tables import MEANS, finding_counts, finding_sentence, measure_table, token_lines
 from searchmark.scoring.comparison import Comparison, Pair
 from searchmark.scoring.costs import host_times, latencies_of, usage_of
-from searchmark.scoring.decisions import NOT_ENOUGH, Decision, RuleOutcome
-from searchmark.scoring.scores import Scores, Summary, untrusted_reasons
+from searchmark.scoring.decisions import NOT_ENOUGH, NOTHING_DECIDED, Decision, RuleOutcome
+from searchmark.scoring.scores import Scores, Summary
 
 # Intervals as small pictures, as on the page.
 
@@ -145,10 +145,9 @@ def _latency_lines(run: Run) -> Iterator[str]:
 
 @build_card.register
 def _scores_card(scores: Scores) -> NotebookCard:
-    doubts = tuple(untrusted_reasons(scores))
     title = f"Scores of {scores.matched.run.name} on {scores.matched.suite.name}, {count_of(len(scores.values), 'case')}"
-    headline = f"untrusted: {'; '.join(doubts)}" if doubts else None
-    return NotebookCard(title, headline, (_means_table(scores.summaries()),), DOUBTFUL_COLOUR if doubts else NEUTRAL_COLOUR)
+    headline = f"untrusted: {scores.why_untrusted}" if scores.distrust else None
+    return NotebookCard(title, headline, (_means_table(scores.summaries()),), DOUBTFUL_COLOUR if headline else NEUTRAL_COLOUR)
 
 
 @build_card.register
@@ -164,7 +163,7 @@ def _decision_card(decision: Decision) -> NotebookCard:
     rows = [(each.rule, each.answer, _gain(each)) for each in readings]
     rules = table(("rule", "holds", "gain over the baseline"), rows)
     rest = tuple(line for line in decision.evidence if line not in {each.sentence for each in readings})
-    colour = DOUBTFUL_COLOUR if decision.decision == NOT_ENOUGH else NEUTRAL_COLOUR
+    colour = DOUBTFUL_COLOUR if decision.decision in (NOT_ENOUGH, NOTHING_DECIDED) else NEUTRAL_COLOUR
     more = _not_shown(len(decision.readings) - len(readings), "reading")
     return NotebookCard("Decision", decision.sentence, (rules, *more, *rest, *decision.flips), colour)
 

@@ -283,7 +283,9 @@ def to_junit(report: Report) -> Iterator[str]:
     suites = [_JunitSuite(f"{report.suite.name}.{GATE}", tuple(_gate_tests(report)))]
     case_rules = _CaseRules.of(report)
     for name, agent in report.agents.items():
-        tests = (_case_test(case_id, case, case_rules.result_of(name, case_id, case)) for case_id, case in agent.cases.items())
+        tests = (
+            _case_test(case_id, case, case_rules.result_of(name, case_id, case, agent)) for case_id, case in agent.cases.items()
+        )
         suites.append(_JunitSuite(f"{report.suite.name}.{name}", tuple(tests), _timestamp(agent)))
     yield '<?xml version="1.0" encoding="UTF-8"?>\n'
     counts = _counts(test for suite in suites for test in suite.tests)
@@ -332,12 +334,14 @@ class _CaseRules:
         each = [rule for rule in rules if rule.subject.endswith(EVERY_CASE) and rule.verdict == "failed"]
         return cls(single, each, frozenset(rule.cases[0] for rule in rules if rule.bound == "known_failure"))
 
-    def result_of(self, run: str, case_id: str, case: CaseSummary) -> _TestResult | None:
+    def result_of(self, run: str, case_id: str, case: CaseSummary, agent: AgentSummary) -> _TestResult | None:
         """What there is to say about a case, the worst first."""
         if case.status not in _ANSWERED:
             ending = f"{case_id} ended with {case.status}"
             message = f"{ending}: {case.details.failure}" if case.details.failure else ending
             return _TestResult("error", case.status, message, _story(case))
+        if agent.status != "ok":
+            return _TestResult("skipped", "untrusted", f"the run {run} is {agent.status}, so nothing is known of this case")
         about = self.single.get((run, case_id), [])
         failed = [rule.message for rule in about if rule.verdict == "failed"]
         failed += [] if case_id in self.spared else [text for rule in self.each if (text := _too_low(rule, run, case_id, case))]

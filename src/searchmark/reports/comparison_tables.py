@@ -26,6 +26,7 @@ from searchmark.reports.report import (
     SnapshotEffect,
     host_labels,
     measure_named,
+    outcome_of,
     why_latencies_not_comparable,
 )
 from searchmark.reports.run_tables import LATENCY_COLUMNS, all_latencies, expected_text, latency_row, list_names, returned_text
@@ -146,7 +147,7 @@ def verdict_table(report: Report) -> Table:
 
 
 def pair_segment_tables(pair: Pair) -> Iterator[Table]:
-    for segment, values in pair.segments.items():
+    for segment, values in pair.segments.items() if pair.why_untrusted is None else ():
         rows = (
             (value, each.cases, each.measure, *_evidence(each)[:3], cells.verdict(_segment_verdict(each)))
             for value, differences in values.items()
@@ -163,6 +164,9 @@ def _segment_verdict(difference: Difference) -> str:
 
 def pair_sentences(pair: Pair) -> Iterator[str]:
     """Why each verdict is what it is, how much a sensitive suite would need, and how much changed for users."""
+    if pair.why_untrusted is not None:
+        yield f"INVALID: {pair.why_untrusted}"
+        return
     for each in pair.differences:
         yield f"{each.measure}: {each.verdict}, {each.reason}{_how_many_more(each)}"
     churn = pair.churn
@@ -186,7 +190,7 @@ def _how_many_more(difference: Difference) -> str:
 def moved_cases_table(pair: Pair) -> Table:
     """The cases that moved most, and where their targets went."""
     rows = []
-    for case in pair.telling:
+    for case in pair.telling if pair.why_untrusted is None else ():
         moves = (f"{move.target}: {move.before or UNDEFINED} → {move.after or UNDEFINED}" for move in case.moves[:MOVES_SHOWN])
         rows.append((case.case, case.query or "", cells.number(case.before), cells.number(case.after), ", ".join(moves)))
     return table(("case", "query", "before", "after", "moves"), rows, "most telling cases")
@@ -209,7 +213,7 @@ def _affected_row(case: AffectedCase) -> Row:
 
 def gate_sentence(report: Report) -> str | None:
     """The one line that says how a gate ended: what is wrong, or that all is well."""
-    if report.gate is None:
+    if report.gate is None or (report.gate.verdict == "passed" and report.agents and outcome_of(report) == "untrusted"):
         return None
     rules, verdict = report.gate.rules, report.gate.verdict
     if verdict == "passed":

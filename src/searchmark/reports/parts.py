@@ -19,7 +19,7 @@ from searchmark.reports.comparison_tables import (
     snapshot_table,
 )
 from searchmark.reports.failed_cases import kind_lines, kind_sentence
-from searchmark.reports.report import AgentSummary, Report, SnapshotEffect, first_sentence
+from searchmark.reports.report import AgentSummary, Report, SnapshotEffect, first_sentence, outcome_of
 from searchmark.reports.run_tables import (
     beside_times,
     case_counts,
@@ -85,7 +85,8 @@ def points(lines: Iterable[str], style: str = "") -> Iterator[Part]:
 def warning_parts(report: Report) -> Iterator[Part]:
     """Why nothing is known, before anything else."""
     warning = first_sentence(report)
-    yield from () if warning is None else (Sentence(warning, "bold red"),)
+    if warning is not None:
+        yield Sentence(warning, "yellow" if outcome_of(report) in ("measured", "passed") else "bold red")
 
 
 def gate_parts(report: Report) -> Iterator[Part]:

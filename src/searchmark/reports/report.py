@@ -109,7 +109,9 @@ class SnapshotEffect:
 
 def snapshot_effects(scores: Mapping[str, Scores]) -> Iterator[SnapshotEffect]:
     """Every pair of runs of one agent in two snapshots, by the first measure; the parents are the reference of the others."""
-    names = sorted(scores, key=lambda name: scores[name].matched.run.label.snapshot != "parent")
+    names = sorted(
+        (name for name in scores if not scores[name].distrust), key=lambda name: scores[name].matched.run.label.snapshot != "parent"
+    )
     for reference, other in combinations(names, 2):
         if _same_agent(scores[reference].matched.run, scores[other].matched.run):
             yield _effect(reference, other, scores[reference], scores[other])
@@ -397,12 +399,15 @@ def outcome_of(report: Report) -> Outcome:
     return "measured" if report.gate is None else report.gate.verdict
 
 
+SAID_FIRST = ("cases-missing",)  # of what does not spoil a result
+
+
 def first_sentence(report: Report) -> str | None:
-    """Why nothing is known: what every output begins with; None for a result that can be trusted."""
+    """What every output begins with: why nothing is known, or else what the result leaves open; None if there is nothing."""
     if outcome_of(report) == "nothing evaluated":
         return "nothing was evaluated: not a single case has a value"
     reasons = [finding.message for finding in report.audit if spoils(finding)]
     if not reasons:
-        return None
+        return "; ".join(finding.message for finding in report.audit if finding.code in SAID_FIRST) or None
     more = f" (and {plain_count(len(reasons) - 1, 'more reason')}, see below)" if len(reasons) > 1 else ""
     return f"untrusted: {reasons[0].replace('untrusted: ', '', 1)}{more}"

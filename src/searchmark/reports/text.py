@@ -47,7 +47,7 @@ from searchmark.reports.parts import (
     warning_parts,
 )
 from searchmark.reports.quoting import LONGEST_SENTENCE, visible, without_commands
-from searchmark.reports.report import MEANINGS, AgentSummary, Report, outcome_of, why_latencies_not_comparable
+from searchmark.reports.report import MEANINGS, AgentSummary, Report, first_sentence, outcome_of, why_latencies_not_comparable
 from searchmark.reports.run_tables import (
     ann_lines,
     beside_times,
@@ -164,6 +164,7 @@ def result_lines(report: Report) -> str:
 
 
 def _result_parts(report: Report) -> Iterator[str]:
+    yield from filter(None, [first_sentence(report)])
     for name, agent in report.agents.items():
         yield f"{name}: {', '.join(_mean_texts(agent))}"
     yield from map(_verdict, report.pairs)
@@ -181,6 +182,8 @@ def _mean_texts(agent: AgentSummary) -> Iterator[str]:
 
 def _verdict(pair: Pair) -> str:
     difference = pair.main
+    if pair.why_untrusted is not None:
+        return f"{pair.candidate} against {pair.baseline}: {difference.verdict}, {difference.reason}"
     change = "" if difference.difference is None else f" {difference.difference:+.4f}"
     interval = "" if difference.low is None or difference.high is None else f" ({difference.low:+.4f} to {difference.high:+.4f})"
     return f"{pair.candidate} against {pair.baseline}: {pair.primary}{change}{interval} {difference.verdict}"
@@ -255,6 +258,7 @@ def to_summary(report: Report) -> str:
 
 
 def _head(report: Report) -> Iterator[str]:
+    yield from filter(None, [first_sentence(report)])
     yield f"{visible(report.suite.name, SUMMARY_WIDTH)}: search quality"
     for name, agent in islice(report.agents.items(), RUNS):
         yield f"{visible(name, SUMMARY_WIDTH)}, {case_counts(agent, report.suite.cases)}"
@@ -353,6 +357,9 @@ def _first(sentences: list[str], noun: str, plural: str | None = None) -> Iterat
 def _pair_verdicts(report: Report) -> Iterator[str]:
     for pair in report.pairs:
         difference = pair.main
+        if pair.why_untrusted is not None:
+            yield _verdict(pair)
+            continue
         change = cells.number(difference.difference, signed=True).text
         yield f"{pair.candidate} against {pair.baseline}: {with_words(pair.primary)} {change}, {difference.verdict}"
 

@@ -108,7 +108,7 @@ def _smallest_depth(runs: Sequence[Run]) -> int | None:
     return min(filter(None, depths), default=None)
 
 
-MismatchKind = Literal["snapshot", "candidates", "corpus", "depth", "time_limit"]
+MismatchKind = Literal["snapshot", "candidates", "corpus", "depth", "time_limit", "missing"]
 
 
 @dataclass(frozen=True)
@@ -255,6 +255,21 @@ def _time_limit_mismatches(one: _Side, other: _Side) -> Iterator[Mismatch]:
         if limit is not None and more is not None and limit < more and late:
             sentence = f"{short.name} timed out in {late} cases after {limit:g} s, and {long.name} had {more:g} s"
             yield Mismatch("time_limit", sentence, "run both with the same --timeout")
+
+
+MOST_MISSING = 0.05  # of the cases, that one of two runs may lack
+
+
+def missing_mismatches(one: MatchedRun, other: MatchedRun, names: tuple[str, str]) -> Iterator[Mismatch]:
+    """Too many cases that only one of two runs has: nobody knows whether the other was asked."""
+    of = len(one.mentioned)
+    lacking = zip(names, (other.mentioned & ~one.mentioned, one.mentioned & ~other.mentioned), strict=True)
+    counts = {name: int(cases.sum()) for name, cases in lacking if cases.any()}
+    if sum(counts.values()) > MOST_MISSING * of:
+        sides = " and ".join(f"{count} are missing from {name}" for name, count in counts.items())
+        sentence = f"{sum(counts.values())} of {of} cases are in one of the two runs alone ({sides})"
+        fix = "compare on the common cases with --intersect, or say with --missing zero that a missing case is an empty answer"
+        yield Mismatch("missing", sentence, fix)
 
 
 def is_proven_repeat(one: Run, other: Run) -> bool:

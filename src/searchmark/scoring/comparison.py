@@ -21,10 +21,10 @@ from searchmark.records.provenance import display_names
 from searchmark.records.run import Run
 from searchmark.records.sentences import fit_line, list_first, quote_name
 from searchmark.records.suite import Suite, VariantLink, variant_links
-from searchmark.scoring.comparability import Mismatch, check_matched, mismatches
+from searchmark.scoring.comparability import Mismatch, check_matched, mismatches, missing_mismatches
 from searchmark.scoring.match import target_ranks
 from searchmark.scoring.matches import CaseKinds
-from searchmark.scoring.scores import Scores, clusters_of, segment_rows, untrusted_reasons
+from searchmark.scoring.scores import Scores, clusters_of, segment_rows
 from searchmark.scoring.statistics import (
     EQUAL_WITHIN,
     EQUIVALENCE_LEVEL,
@@ -115,7 +115,8 @@ def first_hits_of(scores: Scores) -> list[list[str] | None]:
     """The first hits of every case; None where there was no answer."""
     kinds = CaseKinds.of(scores.matched.suite)
     files = bool((kinds.paths | kinds.lines).any())
-    return [_first_hits(scores.matched.run, case, files) for case in scores.matched.suite.table.ids]
+    cases = zip(scores.matched.suite.table.ids, scores.matched.mentioned.tolist(), strict=True)
+    return [_first_hits(scores.matched.run, case, files) if mentioned else None for case, mentioned in cases]
 
 
 def _first_hits(run: Run, case: str, files: bool) -> list[str] | None:
@@ -314,6 +315,11 @@ class Pair:
         """The difference on the primary measure."""
         return next(difference for difference in self.differences if difference.measure == self.primary)
 
+    @property
+    def why_untrusted(self) -> str | None:
+        """Why nothing follows from the pair; None where its difference can be relied on."""
+        return self.main.reason if self.main.verdict == "INVALID" else None
+
 
 @dataclass(frozen=True, repr=False)
 class Comparison(HasFrame, Sequence[Pair]):
@@ -393,7 +399,6 @@ class RunComparison:
         self._names = unique_names(scores)
         self._primary = primary_column(scores[0], options.primary)
         self._pairs = _pairs_of(self._names, options.baseline)
-        self._untrusted = [untrusted_reasons(each) for each in scores]
         self._mismatches = {pair: self._mismatched(*pair) for pair in self._pairs}
         self._rows = _rows_of(scores[0], by)
         self._evidence = self._gathered()
@@ -446,14 +451,15 @@ class RunComparison:
 
     def _mismatched(self, first: int, second: int) -> tuple[Mismatch, ...]:
         """What spoils a pair for one of the measures at least."""
-        one, other = (self._scores[run].matched.run for run in (first, second))
+        one, other = (self._scores[run].matched for run in (first, second))
         names = self._names[first], self._names[second]
-        return tuple(each for each in mismatches(one, other, names) if any(map(each.concerns, self._scores[0].measures)))
+        found = (*missing_mismatches(one, other, names), *mismatches(one.run, other.run, names))
+        return tuple(each for each in found if any(map(each.concerns, self._scores[0].measures)))
 
     def _invalid(self, question: Question) -> str | None:
         """Why a measure of two runs cannot be compared; None if it can."""
         pair, measure = (question.baseline, question.candidate), self._scores[0].measures[question.column]
-        untrusted_runs = [f"{self._names[run]} ({'; '.join(self._untrusted[run])})" for run in pair if self._untrusted[run]]
+        untrusted_runs = [f"{self._names[run]} ({why})" for run in pair if (why := self._scores[run].why_untrusted)]
         if untrusted_runs:
             return f"untrusted: {' and '.join(untrusted_runs)}"
         return "; ".join(each.sentence for each in self._mismatches[pair] if each.concerns(measure)) or None
@@ -469,6 +475,7 @@ class RunComparison:
         error = evidence.error if evidence.error is not None and evidence.error > EQUAL_WITHIN else None
         rule = None if family is None or error is None else VerdictRule(self._options.min_effect, max(1, family.family))
         invalid = judgement.verdict == "INVALID"
+        counts = self._counts(look)
         return Difference(
             baseline=self._names[question.baseline],
             candidate=self._names[question.candidate],
@@ -482,9 +489,9 @@ class RunComparison:
             p_holm=None if family is None else family.p,
             family=0 if family is None else family.family,
             effect_size=None if error is None or evidence.mean is None else evidence.mean / (error * sqrt(evidence.observations)),
-            wins=evidence.wins,
-            ties=evidence.ties,
-            losses=evidence.losses,
+            wins=counts.wins,
+            ties=counts.ties,
+            losses=counts.losses,
             independent=evidence.observations,
             detectable=None if rule is None or error is None else detectable_difference(error, evidence.observations, rule),
             cases_needed=None if rule is None else cases_needed(evidence, rule),
@@ -494,6 +501,14 @@ class RunComparison:
             reason=judgement.reason,
             undone=judgement.undone,
         )
+
+    def _counts(self, look: SegmentQuestion) -> PairedEvidence:
+        """How many cases rise and fall, of those that both runs have."""
+        question, rows = look.question, self._rows[look.segment]
+        for run in (question.baseline, question.candidate):
+            rows = rows[self._scores[run].matched.mentioned[rows]]
+        values = _differences(self._scores, question, rows)
+        return _count_differences(values[~np.isnan(values)])
 
     def _baseline_mean(self, look: SegmentQuestion) -> float | None:
         question, rows = look.question, self._rows[look.segment]
@@ -591,6 +606,8 @@ class PerturbationDrop:
 
 def perturbation_drops(scores: Mapping[str, Scores]) -> Iterator[PerturbationDrop]:
     """Every run, kind and measure; nothing for a suite without variants. All runs are on one suite."""
+    if not scores:
+        return
     suite = next(iter(scores.values())).matched.suite
     kinds: dict[str, list[VariantLink]] = {}
     for link in variant_links(suite.table):

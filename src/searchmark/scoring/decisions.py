@@ -218,6 +218,8 @@ Answer = Literal["yes", "no", "undecided"]
 
 NOT_ENOUGH = "not enough evidence"
 
+NOTHING_DECIDED = "nothing is decided"  # about runs that cannot be relied on, or not be compared
+
 
 @dataclass(frozen=True)
 class RuleOutcome:
@@ -301,6 +303,10 @@ def decide(table: DecisionTable, pairs: Sequence[Pair], scores: Mapping[str, Sco
     """Apply a decision table to its two arms; ``scores`` has every run under its display name."""
     pair = _pair(table, pairs)
     arms = _Arms(table, scores[table.baseline], scores[table.candidate], pair)
+    about = f"{table.candidate} against {table.baseline} by {arms.measure}"
+    if arms.invalid is not None:
+        sentence = f"{about}: {NOTHING_DECIDED}, {arms.invalid}"
+        return Decision(table.candidate, table.baseline, arms.measure, NOTHING_DECIDED, sentence, (), ())
     looks = [(rule, arms.looks(rule)) for rule in table.rules]
     answers = [(rule, outcomes, _combine_answers(outcomes)) for rule, outcomes in looks]
     first_match = next(((rule, outcomes) for rule, outcomes, answer in answers if answer == "yes"), None)
@@ -317,7 +323,7 @@ def decide(table: DecisionTable, pairs: Sequence[Pair], scores: Mapping[str, Sco
         baseline=table.baseline,
         measure=arms.measure,
         decision=decision,
-        sentence=f"{table.candidate} against {table.baseline} by {arms.measure}: {decision}",
+        sentence=f"{about}: {decision}",
         evidence=(*(look.sentence for look in basis), *prices),
         flips=tuple(_flips(decision, basis, open_rules)),
         readings=tuple(reading for _, outcomes in looks for reading in outcomes),
@@ -347,7 +353,7 @@ class _Arms:
         self._column = baseline.names.index(self.measure)
         self._baseline, self._candidate = baseline, candidate
         difference = pair.differences[self._column]
-        self._invalid = difference.reason if difference.verdict == "INVALID" else None
+        self.invalid = difference.reason if difference.verdict == "INVALID" else None
         self._categories = {} if suite.table.categories is None else segment_rows(suite, "category")
         self._gains: dict[str, Gain] = {}
 
@@ -365,8 +371,6 @@ class _Arms:
     def _look(self, rule: DecisionRule, segment: str, rows: Rows | None) -> RuleOutcome:
         if rows is None:
             return _undecided_outcome(rule, segment, f"{segment}: no case of this category")
-        if self._invalid is not None:
-            return _undecided_outcome(rule, segment, f"{segment}: INVALID, {self._invalid}")
         gain = self._gains.setdefault(segment, self._gain(rows))
         if gain.mean is None:
             return _undecided_outcome(rule, segment, f"{segment}: no case has a value on both sides")

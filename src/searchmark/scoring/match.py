@@ -325,13 +325,14 @@ class MatchedRun:
     run: Run
     matches: Matches
     hits: GradedHits  # the part of the matches that formulas read
-    status: NDArray[np.uint8]  # per case, like the six columns below
+    status: NDArray[np.uint8]  # per case, like the seven columns below
     answerable: NDArray[np.bool_]  # whether it has an answer
     complete: NDArray[np.bool_]  # whether all its targets are known by id
     has_paths: NDArray[np.bool_]  # whether its judgments are paths
     graded: NDArray[np.bool_]  # whether they say what is relevant
     about_lines: NDArray[np.bool_]  # whether that is lines alone
     lines_counted: NDArray[np.bool_]  # whether it is known what the lines of its hits cost
+    mentioned: NDArray[np.bool_]  # whether the run has it, also without hits
     dropped: dict[str, int | None]  # counts of what did not take part, None where not known
     valid: NDArray[np.bool_] | None = None  # per hit of the run, whether it exists; None if that is not known
 
@@ -370,6 +371,7 @@ def match_hits(suite: Suite, run: Run, corpus: Collection[str] | None = None, fo
         graded=graded,
         about_lines=reading.about_lines,
         lines_counted=reading.counted,
+        mentioned=(rows >= 0) | (suite.missing == "zero"),
         dropped=dropped,
         valid=valid,
     )

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import chain
 from typing import TYPE_CHECKING
 
@@ -23,13 +24,13 @@ from searchmark.measures.grammar import (
     undefined_cases,
     undefined_reason,
 )
-from searchmark.records.answers import ERROR, NOT_RUN, OK, STATUSES, TIMEOUT
+from searchmark.records.answers import NOT_RUN, OK, STATUSES
 from searchmark.records.columns import Floats, HasFrame, Texts, constant_columns, distinct, null_column, number_column, text_column
 from searchmark.records.sentences import fit_line, list_first, quote_name
 from searchmark.records.suite import CaseTable, Suite, SuiteKind
 from searchmark.scoring.match import MatchedRun, cases_about_lines, why_no_range
 from searchmark.scoring.statistics import Clusters, mean_intervals
-from searchmark.scoring.trust import Distrust, broken_run_reasons, most_frequent_failure
+from searchmark.scoring.trust import Distrust, reasons_for_distrust
 
 if TYPE_CHECKING:
     import polars as pl
@@ -157,8 +158,6 @@ MEASURES_OF: Mapping[SuiteKind, tuple[str, ...]] = {
 # Of a gold set of lines: a hit on a whole file meets one of its ranges, so that recall of ranges says little.
 MEASURES_OF_LINES = ("LineR(tokens=4000)", "Efficiency(tokens=4000)", "LineR(lines=200)", "RR", "Success@5")
 
-ERROR_LIMIT = 0.05
-
 SPLIT_BY_DEFAULT = ("category", "tag")
 
 
@@ -188,6 +187,16 @@ class Scores(HasFrame):
     @property
     def names(self) -> list[str]:
         return [measure.name for measure in self.measures]
+
+    @cached_property
+    def distrust(self) -> tuple[Distrust, ...]:
+        """Every reason not to rely on these scores."""
+        return tuple(reasons_for_distrust(self.matched))
+
+    @property
+    def why_untrusted(self) -> str:
+        """The same in words; empty where they can be relied on."""
+        return "; ".join(reason.message for reason in self.distrust)
 
     @property
     def counts(self) -> dict[str, int]:
@@ -335,27 +344,6 @@ def default_measures(suite: Suite) -> list[str]:
 def clusters_of(suite: Suite, rows: NDArray[np.intp]) -> Clusters:
     """What each case is one observation with: the cases of its origin or targets, or only itself; None if all stand alone."""
     return None if suite.clusters is None else suite.clusters[rows]
-
-
-def distrust_reasons(scores: Scores, error_limit: float = ERROR_LIMIT) -> Iterator[Distrust]:
-    """Every reason not to rely on these scores."""
-    status, ids = scores.matched.status, scores.matched.suite.table.ids
-    not_run_ids = tuple(ids[row] for row in np.flatnonzero(status == NOT_RUN))
-    if not_run_ids:
-        yield Distrust("cases-not-run", f"{len(not_run_ids)} of {len(status)} cases were not run", not_run_ids)
-    for event in sorted(scores.matched.run.provenance.trust, key=lambda event: (event.kind, event.message)):
-        if event.spoils:
-            yield Distrust(event.code, event.message)
-    failed_ids = tuple(ids[row] for row in np.flatnonzero(np.isin(status, (ERROR, TIMEOUT))))
-    if len(failed_ids) > error_limit * len(status):
-        message = f"{len(failed_ids)} of {len(status)} cases ended in an error or a time-out, more than {error_limit:.0%}"
-        yield Distrust("too-many-failures", f"{message}{most_frequent_failure(scores.matched)}", failed_ids)
-    yield from broken_run_reasons(scores.matched)
-
-
-def untrusted_reasons(scores: Scores, error_limit: float = ERROR_LIMIT) -> list[str]:
-    """Why these scores cannot be relied on, in sentences; empty if they can."""
-    return [reason.message for reason in distrust_reasons(scores, error_limit)]
 
 
 def segment_rows(suite: Suite, by: str) -> dict[str, NDArray[np.intp]]:

@@ -117,6 +117,8 @@ FEW_LEFT = 3.0  # hits of an answer that are left of them on average: a search f
 
 LONGEST_REASON = 160
 
+ERROR_LIMIT = 0.05  # of the cases, that may end in an error or a time-out
+
 HALF = 0.5  # of the cases
 
 DEPTH = 10  # hits of a case that are looked at
@@ -125,6 +127,16 @@ GLOB, LINES = MATCHES.index("glob"), MATCHES.index("lines")
 
 
 register(RUNS, FindingKind(
+    "most-cases-missing", "error", "More than half of the cases are missing from an imported run.",
+    "They count as empty answers and score 0, and nobody knows whether they were asked.",
+    "Name the suite that the run was made for; --missing zero says that a missing case is an empty answer.",
+    spoils=True,
+), FindingKind(
+    "nothing-to-find", "error", "No case has a relevant target that exists.",
+    "Whatever is returned scores 0, which says nothing of the search.",
+    "Judge the cases, or write globs and symbols so that documents of the corpus fit them.",
+    spoils=True,
+), FindingKind(
     "cases-not-run", "error", "Cases that were not run.",
     "A mean over the cases that happened to run is the mean of another suite.",
     "Continue with --resume, evaluate all shards together, or compare on the common cases with --intersect.",
@@ -187,8 +199,22 @@ def most_frequent_failure(matched: MatchedRun) -> str:
     return "".join(f"; most often: {shortened(kind.reason, LONGEST_REASON)}" for kind in kinds[:1])
 
 
-def broken_run_reasons(matched: MatchedRun) -> Iterator[Distrust]:
-    """Why what a run scored says nothing of its search."""
+def reasons_for_distrust(matched: MatchedRun, error_limit: float = ERROR_LIMIT) -> Iterator[Distrust]:
+    """Every reason not to rely on what a run scores. All that speaks of a run asks this, through `Scores.distrust`."""
+    status, ids = matched.status, matched.suite.table.ids
+    not_run_ids = tuple(ids[row] for row in np.flatnonzero(status == NOT_RUN))
+    if not_run_ids:
+        yield Distrust("cases-not-run", f"{len(not_run_ids)} of {len(status)} cases were not run", not_run_ids)
+    missing_ids = tuple(ids[row] for row in np.flatnonzero(~matched.mentioned))
+    if len(missing_ids) > HALF * len(status):
+        yield Distrust("most-cases-missing", f"{len(missing_ids)} of {len(status)} cases are missing from the run", missing_ids)
+    for event in sorted(matched.run.provenance.trust, key=lambda event: (event.kind, event.message)):
+        if event.spoils:
+            yield Distrust(event.code, event.message)
+    failed_ids = tuple(ids[row] for row in np.flatnonzero(np.isin(status, (ERROR, TIMEOUT))))
+    if len(failed_ids) > error_limit * len(status):
+        message = f"{len(failed_ids)} of {len(status)} cases ended in an error or a time-out, more than {error_limit:.0%}"
+        yield Distrust("too-many-failures", f"{message}{most_frequent_failure(matched)}", failed_ids)
     yield from _missing_targets(matched)
     yield from _nothing_relevant(matched)
     yield from _unknown_hits(matched)
@@ -206,6 +232,8 @@ def _missing_targets(matched: MatchedRun) -> Iterator[Distrust]:
 def _nothing_relevant(matched: MatchedRun) -> Iterator[Distrust]:
     """Judgments of which none says that anything is relevant, in cases that are not said to be unanswerable."""
     judgments, cases = matched.suite.judgments, matched.answerable & matched.graded & matched.complete
+    if cases.any() and not len(judgments):  # none was written, or no document fits any glob or symbol
+        yield Distrust("nothing-to-find", f"none of {plain_count(int(cases.sum()), 'case')} has a target that exists")
     judged_cases = cases & (np.diff(judgments.starts) > 0)
     if int(cases.sum()) >= FEWEST_EMPTY and judged_cases.any() and not (judgments.grades > 0).any():
         sentence = f"none of {plain_count(len(judgments), 'judgment')} has a grade above 0"

@@ -34,7 +34,7 @@ from searchmark.gates.baselines import NO_BASELINE, Baseline, FixtureRule, basel
 from searchmark.gates.bounds import NumberRule, RelativeRule
 from searchmark.gates.pins import SHOWN, EachCaseRule, KnownFailureRule, PinRule, value_of
 from searchmark.gates.quantities import SIGNS, expectation_sentence, is_within
-from searchmark.gates.rules import Gate, Rule, RuleResult
+from searchmark.gates.rules import Gate, Rule, RuleResult, only_if_trusted
 from searchmark.gates.section import gates_in_force, look_counter, rules_of
 from searchmark.io.paths import walk
 from searchmark.judgments.approve import approve, author_of
@@ -117,7 +117,7 @@ def _case_outcome(scores: Scores, case: Case, rules: Sequence[Rule], command: st
     if status in _NO_ANSWER:
         return CaseOutcome("error", f"{_no_answer_reason(scores, case.id)}{_next_command(command)}")
     known_failure = next((rule for rule in rules if isinstance(rule, KnownFailureRule) and rule.failure.case == case.id), None)
-    if known_failure is not None and known_failure.check_run(scores).verdict == "passed":
+    if known_failure is not None and only_if_trusted(scores, known_failure.check_run(scores)).verdict == "passed":
         return CaseOutcome("known_failure", known_failure.failure.reason or "a known failure")
     failures = list(_failures_of_case(scores, case.id, rules))
     if not failures:
@@ -129,7 +129,7 @@ def _failures_of_case(scores: Scores, case: str, rules: Sequence[Rule]) -> Itera
     """What the gate says against one case."""
     for rule in rules:
         if _rule_names_case(rule, case):
-            result = rule.check_run(scores)
+            result = only_if_trusted(scores, rule.check_run(scores))
             if result.verdict != "passed":
                 yield result.message
         elif isinstance(rule, EachCaseRule) and case not in rule.exempt:

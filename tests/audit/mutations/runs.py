@@ -235,6 +235,10 @@ REPORTS: dict[str, Callable[[], Report]] = {
     "noise-floor": _repeated,
     "earlier-runs-differ": _after_other_queries,
     "cases-missing": replace(asked(), answers=asked().answers[1:]).report,
+    "most-cases-missing": replace(asked(), answers=asked().answers[:9]).report,
+    "nothing-to-find": asked_about(
+        clean().with_cases(replace(case, judgments=(), unanswerable=case.id == FIRST) for case in clean().cases)
+    ).report,
     "empty-answers": asked().answering(59, status="empty", hits=()).report,
     "all-answers-empty": asked().answering(60, status="empty", hits=()).report,
     "only-duplicates": asked().answering(60, hits=tuple(Hit("d0001", rank, 1 / rank) for rank in range(1, 11))).report,

@@ -7,12 +7,13 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import click
 
 from searchmark.cli.groups import (
     CHOSEN_FILES,
+    MISSING,
     ConfigFile,
     NamedSuiteSettings,
     SavedRuns,
@@ -66,6 +67,7 @@ class UpdateSettings:
     author: Annotated[str | None, Option("Who updates it.", metavar="NAME", default="user.name and user.email of Git")] = None
     measures: Annotated[tuple[str, ...], Option("Measure to show the difference by; repeatable.", ("-m", "--measure"))] = ()
     yes: Annotated[bool, Option("Write without asking.", ("--yes",))] = False
+    missing: Annotated[Literal["zero"] | None, MISSING] = None
 
 
 @click.group("baseline", short_help="Show or update what runs are held against.")
@@ -105,14 +107,14 @@ def update(settings: UpdateCommand) -> int:
     from searchmark.formats.suites.fixtures import BaselineMetrics
     from searchmark.gates.baselines import check_location, read_baseline
     from searchmark.records.merge import join_runs, with_suite_case_ids
-    from searchmark.scoring.scores import untrusted_reasons
 
     source, config = settings.named.chosen(settings.config)
     if config.builtin is not None and settings.choice.against is None:
         raise UsageError(
             f"the baseline of {source.path} comes with Searchmark and is never changed; name a file of your own with --against"
         )
-    in_use = SuiteInUse.read(source, config, SavedRuns(settings.run_paths), settings.searched.mapping)
+    saved_runs = SavedRuns(settings.run_paths, missing=settings.choice.missing)
+    in_use = SuiteInUse.read(source, config, saved_runs, settings.searched.mapping)
     file = Path(baseline_file(with_gates_of(in_use.setup, config), settings.choice.against))
     check_location(file)
     check_replaceable(file)
@@ -123,9 +125,8 @@ def update(settings: UpdateCommand) -> int:
     run = with_suite_case_ids(in_use.suite, join_runs(load_runs(settings.run_paths, mapping=settings.searched.mapping)))
     survey = survey_of(in_use.suite, in_use.corpus(settings.searched, settings.chosen_files))
     (scores,) = score_runs(in_use.suite, [run], settings.choice.measures, corpus=survey)
-    reasons = untrusted_reasons(scores)
-    if reasons:
-        tell(f"searchmark: this run cannot be the baseline, since it is untrusted: {'; '.join(reasons)}")
+    if scores.distrust:
+        tell(f"searchmark: this run cannot be the baseline, since it is untrusted: {scores.why_untrusted}")
         return EXIT_UNTRUSTED
     if isinstance(former, BaselineMetrics):
         return _update_metrics(file, former, scores, settings.choice)

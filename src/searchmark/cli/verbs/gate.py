@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Literal
 
 from searchmark.cli.groups import (
     CHOSEN_FILES,
     GATE,
+    MISSING,
     ArchiveFlags,
     ConfigFile,
     GateVerdictSettings,
@@ -42,6 +43,7 @@ class Searched(CorpusInputSettings):
     run_format: Annotated[
         str | None, Option("Format of the saved run.", default="detected", choices=tuple(RUN_FORMATS), plugins="formats")
     ] = None
+    missing: Annotated[Literal["zero"] | None, MISSING] = None
 
 
 @dataclass(frozen=True)
@@ -87,7 +89,8 @@ def command(settings: GateCommand) -> int:
     # Of a self-test only what the command line names is written.
     config = replace(settings.config, output=OutputSettings()) if settings.self_test else settings.config
     runs = start_in_background(lambda: load_runs(paths, settings.searched.run_format, mapping))
-    task = settings.report.task(settings.named, config, settings.gates, SavedRuns(paths), mapping)
+    saved_runs = SavedRuns(paths, missing=settings.searched.missing)
+    task = settings.report.task(settings.named, config, settings.gates, saved_runs, mapping)
     if not task.has_rules:
         raise UsageError(
             "there is no rule to check: write a section 'gates' in the config, or give --gate, --fail-under or --against"

@@ -9,7 +9,7 @@ from dataclasses import asdict, dataclass, field, fields, replace
 from functools import cache
 from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from searchmark.config.gates import GateSettings
 from searchmark.config.strict import Whole, strict_record
@@ -41,6 +41,7 @@ class SuiteFile:
     description: str | None = None
     defaults: Defaults = Defaults()
     model: str | None = None
+    missing: Literal["zero"] | None = None
     metadata: Mapping[str, Any] = field(default_factory=dict)
     approvals: tuple[Mapping[str, Any], ...] = ()
     cases: tuple[Case, ...] = ()
@@ -118,6 +119,7 @@ def _build_suite(path: Path, content: SuiteFile) -> Suite:
         defaults=content.defaults,
         description=content.description,
         model=content.model,
+        missing=content.missing,
         metadata={**content.metadata, **({APPROVALS_FIELD: list(content.approvals)} if content.approvals else {})},
     )
 
@@ -150,6 +152,7 @@ def _header(suite: Suite) -> dict[str, Any]:
         "description": suite.description,
         "defaults": asdict(suite.defaults),
         "model": suite.model,
+        "missing": suite.missing,
         "metadata": {name: value for name, value in suite.metadata.items() if name != APPROVALS_FIELD or value != approvals},
         APPROVALS_FIELD: approvals,
     }
