@@ -148,3 +148,49 @@ def test_the_quick_start_run_records_its_empty_answers() -> None:
     runs = ("--run", f"{here}/bm25.json", "--run", f"{here}/semantic.json")
     done = commands.searchmark("compare", "--gold-set", f"{here}/suite.yaml", *runs, "--no-config", cwd=ROOT)
     assert (done.returncode, "missing from the run" in done.stdout) == (0, False)
+
+
+@pytest.fixture
+def kept(holes: Path) -> Path:
+    """A project whose baseline was kept, and a run that has lost half of its first hits."""
+    update = ("baseline", "update", "whole.trec", "--gold-set", "qrels.txt", "--author", "a", "--yes")
+    assert commands.searchmark(*update, cwd=holes).returncode == 0
+    saved_run(holes, "worse", {f"q{n:02}": ["other", "another", f"right{n}"] for n in range(20)})
+    return holes
+
+
+def evaluated(folder: Path, run: str, *more: str, suite: str = "qrels.txt") -> tuple[int, str, str]:
+    done = commands.searchmark("evaluate", "--gold-set", suite, "--run", run, "-m", "RR", *more, cwd=folder)
+    return done.returncode, done.stdout, done.stderr
+
+
+def test_a_baseline_that_is_there_is_used_and_that_is_said_first(kept: Path) -> None:
+    code, shown, said = evaluated(kept, "worse.trec")
+    assert said.splitlines()[0].startswith("searchmark: searchmark-baseline.jsonl is here, so RR must show no evidence")
+    assert code == 1
+    assert "Expected RR against the baseline not to be worse, but it REGRESSED" in shown
+    assert evaluated(kept, "worse.trec", "--fail-under", "RR=0.1", "-q")[0] == 1
+    assert commands.searchmark("gate", "worse.trec", "--gold-set", "qrels.txt", "-m", "RR", cwd=kept).returncode == 1
+    assert evaluated(kept, "whole.trec")[0] == 0
+
+
+def test_it_can_be_left_alone(kept: Path) -> None:
+    code, shown, said = evaluated(kept, "worse.trec", "--no-baseline")
+    assert (code, "baseline" in shown + said) == (0, False)
+
+
+def test_a_baseline_of_another_suite_is_mentioned_and_skipped(kept: Path) -> None:
+    (kept / "others.txt").write_text("".join(f"z{n:02} 0 right{n} 1\n" for n in range(20)))
+    saved_run(kept, "other", {f"z{n:02}": [f"right{n}"] for n in range(20)})
+    code, shown, said = evaluated(kept, "other.trec", suite="others.txt")
+    assert (code, "baseline" in shown) == (0, False)
+    assert "searchmark-baseline.jsonl is not compared with: it was asked other queries than those of 'others'" in said
+
+
+def test_a_baseline_that_could_show_no_loss_is_mentioned_and_skipped(kept: Path) -> None:
+    (kept / "few.txt").write_text("q00 0 right0 1\nq01 0 right1 1\nq02 0 right2 1\n")
+    saved_run(kept, "few", {f"q{n:02}": [f"right{n}"] for n in range(3)})
+    commands.searchmark("baseline", "update", "few.trec", "--gold-set", "few.txt", "--author", "a", "--yes", cwd=kept)
+    code, shown, said = evaluated(kept, "few.trec", suite="few.txt")
+    assert (code, "baseline" in shown) == (0, False)
+    assert "searchmark-baseline.jsonl is not compared with: " in said

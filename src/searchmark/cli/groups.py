@@ -151,7 +151,13 @@ class GateRuleSettings:
         """The file that the command line names; here none can be."""
         return None
 
-    def baseline(self, config: Config, rules: Sequence[Rule], measures: Sequence[AnyMeasure] = ()) -> Baseline:
+    def baseline(
+        self,
+        config: Config,
+        rules: Sequence[Rule],
+        measures: Sequence[AnyMeasure] = (),
+        suite: Suite | None = None,  # noqa: ARG002
+    ) -> Baseline:
         """The baseline, if one is named; it is used, by the first of the measures if no rule asks for one."""
         from searchmark.gates.baselines import baseline_in_use
 
@@ -195,7 +201,13 @@ class GateBaselineSettings(GateRuleSettings):
     def baseline_named(self) -> str | None:
         return self.against
 
-    def baseline(self, config: Config, rules: Sequence[Rule], measures: Sequence[AnyMeasure] = ()) -> Baseline:
+    def baseline(
+        self,
+        config: Config,
+        rules: Sequence[Rule],
+        measures: Sequence[AnyMeasure] = (),
+        suite: Suite | None = None,  # noqa: ARG002
+    ) -> Baseline:
         """The same, where the default file is used as well if a rule asks for one."""
         from searchmark.experiments.inputs import default_baseline
         from searchmark.gates.baselines import baseline_in_use
@@ -215,6 +227,24 @@ class GateVerdictSettings(GateBaselineSettings):
     bisect: Annotated[
         bool, Option("Exit codes for 'git bisect run': 0 good, 1 bad, 125 for everything that is neither.", ("--bisect",))
     ] = False
+    no_baseline: Annotated[bool, Option(f"Leave {BASELINE_FILE} alone where nothing asks for it.", ("--no-baseline",))] = False
+
+    def baseline(
+        self, config: Config, rules: Sequence[Rule], measures: Sequence[AnyMeasure] = (), suite: Suite | None = None
+    ) -> Baseline:
+        """The same, where the default file is also used if nobody asks for it, but it is there and about this suite."""
+        from searchmark.experiments.inputs import default_baseline
+        from searchmark.gates.baselines import found_baseline, needs_baseline
+
+        file = default_baseline(config)
+        named, is_asked_for = self.against or config.gates.baseline, needs_baseline(rules)
+        if suite is None or named or is_asked_for or self.no_baseline or not file.exists():
+            return super().baseline(config, rules, measures)
+        found = found_baseline(file, suite, measures)
+        if isinstance(found, str):
+            tell(f"searchmark: {file} is not compared with: {found}")
+            return super().baseline(config, rules, measures)
+        return found
 
 
 def _words_by_option() -> Iterator[tuple[str, list[str]]]:
@@ -464,7 +494,7 @@ class ReportOutputSettings:
         in_use = SuiteInUse.read(source, config, saved_runs, mapping, files)
         config = gates.in_force(in_use.setup, config)
         rules = gates.rules(config, measures)
-        baseline = gates.baseline(config, rules, measures)
+        baseline = gates.baseline(config, rules, measures, in_use.suite)
         return ReportTask(
             source, config, in_use.suite, in_use.setup, in_use.answers, measures, outputs, self.splits, gates, rules, baseline
         )
@@ -532,7 +562,7 @@ class ReportTask(SuiteInUse):
         from searchmark.experiments.evaluation import Evaluation
         from searchmark.experiments.inputs import with_fields_of_targets
 
-        return Evaluation(
+        evaluation = Evaluation(
             with_fields_of_targets(self.suite, self.splits, self.rules, searched),
             self.measures,
             by=self.splits,
@@ -543,6 +573,19 @@ class ReportTask(SuiteInUse):
             next_step=self.gates.next_step(self.config, self.source.path, runs),
             **{"options": self.config.compare, **settings},
         )
+        return evaluation if self.baseline.found is None else _with_found_baseline(evaluation, self.baseline.found)
+
+
+def _with_found_baseline(evaluation: Evaluation, file: Path) -> Evaluation:
+    """Say that a baseline is used which nobody has named; one that could show no loss on these cases is not."""
+    from searchmark.gates.baselines import NO_BASELINE
+
+    ((words, foreseen),) = evaluation.foresee()
+    if foreseen.resolvable:
+        tell(f"searchmark: {file} is here, so {words} must show no evidence of harm against it (--no-baseline leaves it alone)")
+        return evaluation
+    tell(f"searchmark: {file} is not compared with: {foreseen.reason}")
+    return replace(evaluation, baseline=NO_BASELINE)
 
 
 def author_named(author: str | None, file: Path, deed: str) -> str:

@@ -29,13 +29,13 @@ from searchmark.gates.rules import AttainableValues, Evidence, GateVerdict, Rule
 from searchmark.gates.section import no_worse_rule
 from searchmark.io.data import parse_json
 from searchmark.io.paths import user_path
-from searchmark.measures.grammar import AnyMeasure
+from searchmark.measures.grammar import AnyMeasure, parse_measures
 from searchmark.records.finding import GATE, Finding, FindingKind, finding, register
 from searchmark.records.provenance import BaselineRecord, same_model
 from searchmark.records.run import Run
 from searchmark.records.suite import Suite
 from searchmark.scoring.planned_tests import PlannedDifference
-from searchmark.scoring.scores import DEFAULT_MEASURES, Scores
+from searchmark.scoring.scores import DEFAULT_MEASURES, Scores, default_measures
 from searchmark.scoring.statistics import EQUAL_WITHIN
 
 # What changes when a run becomes the baseline.
@@ -295,6 +295,7 @@ class Baseline:
     run: Run | None = None
     rules: tuple[Rule, ...] = ()
     missing: str = "there is none"
+    found: Path | None = None  # the default file, where it is used though neither a name nor a rule asks for it
 
     __repr__ = short_repr
 
@@ -363,6 +364,26 @@ def baseline_in_use(
     if named is None:
         return NO_BASELINE if default is None or not needs_baseline(rules) else load_baseline(default)
     return with_default_comparison(named_baseline(named) if isinstance(named, Run) else load_baseline(named), rules, leading)
+
+
+def found_baseline(file: Path, suite: Suite, leading: Iterable[AnyMeasure]) -> Baseline | str:
+    """The default file as a baseline that nobody has named, by the first measure that tells quality; or why it is left alone."""
+    baseline = load_baseline(file)
+    if baseline.run is None:
+        return baseline.missing
+    if not _is_asked_by(suite, baseline.run):
+        return f"it was asked other queries than those of {suite.name!r}"
+    measures = (*leading, *parse_measures(default_measures(suite), suite.defaults))
+    decisive = (each for each in measures if each.per_case and each.decides)
+    return replace(with_default_comparison(baseline, (), next(decisive, None)), found=file)
+
+
+def _is_asked_by(suite: Suite, run: Run) -> bool:
+    """Whether a run was asked the queries of a suite; one that does not know them goes by the ids of its cases."""
+    identity = run.provenance.suite
+    if identity is not None and identity.queries is not None:
+        return identity.queries == suite.hashes["queries"]
+    return set(run.case_ids) <= set(suite.table.ids)
 
 
 def needs_baseline(rules: Iterable[Rule]) -> bool:
