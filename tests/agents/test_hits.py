@@ -38,8 +38,17 @@ class Document:
 class NodeWithScore:
     """As LlamaIndex's."""
 
-    node: Document
+    node: Document | TextNode
     score: float | None = None
+
+
+@dataclass
+class TextNode:
+    """As LlamaIndex's."""
+
+    text: str
+    metadata: dict[str, Any]
+    start_char_idx: int | None = None
 
 
 SOURCE = Document("text", {"source": "a.py"})
@@ -60,12 +69,15 @@ SOURCE = Document("text", {"source": "a.py"})
         ({"id": "a.py", "score": 0.5}, RawHit("a.py", 0.5)),
         ({"_id": "a.py", "_score": 0.5, "_source": {"title": "A"}}, RawHit("a.py", 0.5)),
         ({"path": "a.py", "lines": [3, 9]}, RawHit("a.py", None, (3, 9))),
-        ({"page_content": "text", "metadata": {"source": "a.py"}}, RawHit("a.py")),
-        (SOURCE, RawHit("a.py")),
-        ((SOURCE, 0.5), RawHit("a.py", 0.5)),
-        (Document("text", {"file_path": "a.py"}), RawHit("a.py")),
-        (NodeWithScore(SOURCE, 0.5), RawHit("a.py", 0.5)),
-        (NodeWithScore(SOURCE), RawHit("a.py")),
+        ({"page_content": "text", "metadata": {"source": "a.py"}}, RawHit("a.py", text="text")),
+        (SOURCE, RawHit("a.py", text="text")),
+        ((SOURCE, 0.5), RawHit("a.py", 0.5, text="text")),
+        (Document("text", {"file_path": "a.py"}), RawHit("a.py", text="text")),
+        (Document("text", {"source": "a.py", "start_index": 7}), RawHit("a.py", text="text", start=7)),
+        (Document("text", {"source": "a.py", "start_line": 3, "end_line": 9}), RawHit("a.py", None, (3, 9), "text")),
+        (NodeWithScore(SOURCE, 0.5), RawHit("a.py", 0.5, text="text")),
+        (NodeWithScore(TextNode("text", {"file_path": "a.py"}, 7), 0.5), RawHit("a.py", 0.5, text="text", start=7)),
+        (NodeWithScore(SOURCE), RawHit("a.py", text="text")),
         (({"id": "a.py", "lines": [3, 9]}, 0.5), RawHit("a.py", 0.5, (3, 9))),
         ({"id": "7f3a", "score": 0.5, "metadata": {"source": "a.py"}}, RawHit("a.py", 0.5)),
         ({"id": "a.py", "metadata": {"author": "me"}}, RawHit("a.py")),

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from searchmark import Answer, AnswerDetails, Case, Defaults, Hit, Judgment, Provenance, Run, RunLabel, Suite
 from searchmark.records.answers import STATUSES
 from searchmark.records.judgments import MATCHES
+from searchmark.records.matching import words_of_text
 from searchmark.records.provenance import (
     TRUST_KINDS,
     AgentIdentity,
@@ -42,6 +43,7 @@ def judgments(highest: int = 3) -> st.SearchStrategy[tuple[Judgment, ...]]:
         rank=st.none() | st.integers(1, 9),
         score_range=st.none() | ranges | st.dictionaries(words, ranges, min_size=1, max_size=2),
     )
+    one = one.filter(lambda judgment: judgment.match != "text" or bool(words_of_text(judgment.target).strip()))
     return st.lists(one, max_size=4, unique_by=lambda judgment: (judgment.target, judgment.match)).map(tuple)
 
 

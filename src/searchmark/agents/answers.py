@@ -8,7 +8,7 @@ from __future__ import annotations
 import operator
 import os
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence, Set
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cache
 from io import IOBase
 from itertools import islice
@@ -29,9 +29,17 @@ SCORES = ("score", "_score", "similarity")
 
 SOURCES = ("source", "file_path", "path")  # of what a document was cut from, in its metadata
 
+TEXTS = ("text", "page_content", "content", "passage")  # of a chunk
+
+STARTS = ("start_index", "start_char_idx")  # where a chunk begins in its document, in characters from 0
+
+LONGEST_TEXT = 20_000  # characters of a chunk that are kept, where passages are judged
+
 LONGEST_ID = 4096  # characters; what is longer is never cut: the rest could be the id of something else
 
 _LONGEST_ENTRY_TEXT = 80
+
+_PART = (*TEXTS, *STARTS, "lines")
 
 _NO_SOURCE = f"the metadata of {{entry}} has none of {', '.join(SOURCES)}"
 
@@ -48,7 +56,7 @@ class InvalidHit(Exception):
 
 @dataclass(frozen=True, slots=True)
 class RawHit:
-    """One entry of an answer: the id or path, and a score and a range of lines where they are known.
+    """One entry of an answer: the id or path, and score, lines, text and the character at which that begins, where they are known.
 
     A score is as it was given, finite or not, and so are lines: who reads the answer counts those that are of no use.
     """
@@ -56,6 +64,8 @@ class RawHit:
     id: str
     score: float | None = None
     lines: Any = None
+    text: str | None = None
+    start: int | None = None
 
 
 def read_hit(entry: Any) -> RawHit:
@@ -78,13 +88,15 @@ def _read_entry(entry: Any) -> RawHit:
         entry = entry.tolist()
     if isinstance(entry, tuple | list) and len(entry) == 2:  # noqa: PLR2004  # id and score, or a document and its score
         hit = read_hit(entry[0])
-        return RawHit(hit.id, _score_of(entry[1], entry), hit.lines)
+        return replace(hit, score=_score_of(entry[1], entry))
     if isinstance(entry, Awaitable):
         raise InvalidHit("{entry} was not awaited: await it inside retrieve, which may be an async def", entry)
     document = getattr(entry, "node", entry)  # LlamaIndex: a node with its score
     metadata = getattr(document, "metadata", None)
     if isinstance(metadata, Mapping):
-        return RawHit(_source_of_metadata(metadata, entry), _score_of(getattr(entry, "score", None), entry))
+        score = _score_of(getattr(entry, "score", None), entry)
+        fields = {name: getattr(document, name, None) for name in _PART}
+        return RawHit(_source_of_metadata(metadata, entry), score, **_part_of(fields, metadata))
     raise InvalidHit("{entry} is not a hit: give an id, (id, score), a mapping with an id, or a document", entry)
 
 
@@ -103,8 +115,18 @@ def _read_mapping(entry: Mapping[Any, Any]) -> RawHit:
     if hit_id is None:
         raise InvalidHit(f"{{entry}} has none of {', '.join(IDS)}", entry)
     score = next((entry[key] for key in SCORES if entry.get(key) is not None), None)
-    lines = entry.get("lines")
-    return RawHit(hit_id, _score_of(score, entry), tuple(lines) if isinstance(lines, list) else lines)
+    return RawHit(hit_id, _score_of(score, entry), **_part_of(entry, metadata if isinstance(metadata, Mapping) else {}))
+
+
+def _part_of(chunk: Mapping[Any, Any], metadata: Mapping[Any, Any]) -> dict[str, Any]:
+    """Which part of its document a chunk is, as far as it or its metadata say so."""
+    text = next((chunk[name] for name in TEXTS if isinstance(chunk.get(name), str)), None)
+    starts = (fields.get(name) for fields in (chunk, metadata) for name in STARTS)
+    start = next((each for each in starts if type(each) is int and each >= 0), None)
+    span = chunk.get("lines") or metadata.get("lines")
+    if span is None and metadata.get("start_line") is not None:
+        span = (metadata["start_line"], metadata.get("end_line", metadata["start_line"]))
+    return {"lines": tuple(span) if isinstance(span, list) else span, "text": text, "start": start}
 
 
 def _source_of_metadata(metadata: Mapping[Any, Any], entry: Any) -> str:
@@ -187,7 +209,7 @@ class ChunkRule:
             rest, separator, values[name] = rest.rpartition(text)
             if not separator or not _placeholder_fits(name, values[name]):
                 return None
-        return RawHit(rest, hit.score, hit.lines or _lines_from_placeholders(values)) if rest else None
+        return replace(hit, id=rest, lines=hit.lines or _lines_from_placeholders(values)) if rest else None
 
 
 @cache
@@ -323,14 +345,20 @@ def read_entries(entries: Any, most: int) -> Any:
 
 @dataclass
 class HitReader:
-    """Reads the entries of one answer in order, chunks of one file as one; what is dropped is counted."""
+    """Reads the entries of one answer in order; what is dropped is counted.
+
+    Chunks of one file are one hit, unless passages are judged: then they are several, with their texts.
+    """
 
     depth: int  # hits that are read at most
     rule: ChunkRule | None = None
     names: PathNames | None = None  # of paths in the corpus: each path is replaced before anything is done with it
+    passages: bool = False
     ids: list[str] = field(default_factory=list)
     scores: list[float | None] = field(default_factory=list)
     lines: list[tuple[int, int] | None] = field(default_factory=list)
+    texts: list[str | None] = field(default_factory=list)  # as the column below, only where passages are judged
+    starts: list[int | None] = field(default_factory=list)
     position: int = 0
     _dropped: dict[str, int] = field(default_factory=dict)
     _scored: bool = False
@@ -386,7 +414,7 @@ class HitReader:
         if self.rule is not None:
             hit = self._of_file(self.rule, hit)
         name = hit.id if self.names is None else self.names.name(hit.id)
-        if self.rule is not None:
+        if self.rule is not None and not self.passages:
             if name in self._seen:
                 self._drop("merged_chunks")
                 return False
@@ -394,6 +422,11 @@ class HitReader:
         self.ids.append(name)
         self.scores.append(self._number(hit.score))
         self.lines.append(self._range(hit.lines))
+        if self.passages:
+            self.texts.append(None if hit.text is None else hit.text[:LONGEST_TEXT])
+            self.starts.append(hit.start)
+            if hit.text is not None and len(hit.text) > LONGEST_TEXT:
+                self._drop("texts_cut")
         return True
 
     def _of_file(self, rule: ChunkRule, hit: RawHit) -> RawHit:

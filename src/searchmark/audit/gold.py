@@ -17,7 +17,7 @@ from searchmark.audit.check import Subject, check, ids_of, once_per_subject
 from searchmark.records.answers import Answer, Hit
 from searchmark.records.columns import Texts, distinct, text_list, texts_at
 from searchmark.records.finding import GOLD, Finding, FindingKind, finding
-from searchmark.records.matching import nfc, normal_path
+from searchmark.records.matching import LEAST_WORDS, nfc, normal_path
 from searchmark.records.run import Run
 from searchmark.records.sentences import list_first, plain_count, quote_name, three_digits
 from searchmark.records.suite import (
@@ -508,7 +508,12 @@ def small_decided_categories(subject: Subject) -> Iterator[Finding]:
     "Nothing has to be done; for other measures name them with -m.",
 ), theme=GOLD, quick=True)  # fmt: skip
 def reading_notes(subject: Subject) -> Iterator[Finding]:
-    return (finding("reading-note", note) for note in subject.suite.notes)
+    """Each note of the reader, unchanged, and how expected passages are found."""
+    yield from (finding("reading-note", note) for note in subject.suite.notes)
+    if subject.suite.judgments.of_text.any():
+        share = f"{subject.suite.defaults.overlap:.0%}".replace("%", " %")
+        rule = f"it has {share} of its words in one piece, and at least {LEAST_WORDS} or all of them"
+        yield finding("reading-note", f"a hit meets an expected passage if {rule} (overlap in the suite's defaults)")
 
 
 # Score ranges of another model than that of the run.

@@ -8,6 +8,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from searchmark.agents.answers import LONGEST_TEXT
 from searchmark.audit.check import Subject, ids_of
 from searchmark.audit.conditions import run_findings
 from searchmark.audit.corpus import missing_code
@@ -204,6 +205,7 @@ DROPPED = {
     "not_chunks": ("not-chunks", "hits whose ids do not fit chunk_of, taken as they are"),
     "scores_unusable": ("unusable-scores", "scores that are not finite numbers, left out"),
     "lines_unusable": ("unusable-lines", "lines of hits that are not [first, last], left out"),
+    "texts_cut": ("texts-cut", f"texts of hits with more than {LONGEST_TEXT} characters, of which the rest was left out"),
     "impossible_times": ("impossible-times", "times that the agent states as part of a search but that are longer, left out"),
 }
 
@@ -225,6 +227,9 @@ register(RUNS, FindingKind("duplicate-hits", "warning", "Duplicate hits in an an
 ), FindingKind("unusable-lines", "warning", "Lines of hits that are not a first and a last line, left out.",
     "Such a hit means the whole document.",
     "Give [first, last], counted from 1.",
+), FindingKind("texts-cut", "warning", "Texts of hits that are too long to be kept: the rest was left out.",
+    "An expected passage in the rest is not found.",
+    "Return chunks, or judge documents and not passages.",
 ), FindingKind("impossible-times", "warning", "Stated times that are longer than the search that they are part of, left out.",
     "Whatever else the agent states may be as wrong.",
     "Let it state milliseconds of this one search.",

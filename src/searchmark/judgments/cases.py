@@ -234,7 +234,7 @@ def _meaning(suite: Suite, corpus: Survey | None) -> Callable[[Judgment], list[s
 
 
 def _exists(judgment: Judgment, meaning: Callable[[Judgment], list[str]], existing: ExistingIds | None) -> bool | None:
-    if existing is None:
+    if existing is None or judgment.match == "text":
         return None
     if is_pattern(judgment):
         return bool(meaning(judgment))

@@ -86,7 +86,8 @@ class CountedText(NamedTuple):
 class Hit:
     """One entry of an answer; ``rank`` starts at 1, ``score`` is None where the agent gave none.
 
-    ``lines`` are the first and the last line that the agent means, where it means only a part of a file.
+    ``lines`` are the first and the last line that the agent means, where it means only a part of a file, and ``text`` what that
+    part says, where passages are judged.
     """
 
     id: str
@@ -94,6 +95,7 @@ class Hit:
     score: float | None = None
     valid: bool | None = None
     lines: tuple[int, int] | None = None
+    text: str | None = None
 
     __repr__ = short_repr
 

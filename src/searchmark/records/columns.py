@@ -56,6 +56,12 @@ def line_columns(lines: Sequence[tuple[int, int] | None]) -> tuple[NDArray[np.in
     return pairs[:, 0], pairs[:, 1]
 
 
+def hit_texts(texts: Iterable[str | None]) -> tuple[str | None, ...] | None:
+    """What many hits say; None if that is known of none."""
+    column = tuple(texts)
+    return column if any(text is not None for text in column) else None
+
+
 # Columns of text: many ids, as a Python list or an Arrow column, and the order that trec_eval gives them.
 
 # One text per row: a list, or an Arrow string column when the rows came from a large file.

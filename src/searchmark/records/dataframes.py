@@ -29,9 +29,18 @@ from searchmark.records.judgments import MATCHES, Judgment
 ColumnNames = Mapping[str, tuple[str, ...]]
 
 
+# What columns of expected passages are called, in the files of RAG tools among others.
+PASSAGE_COLUMN_NAMES = (
+    "expected_passages", "expected_passage", "expected_chunks", "expected_chunk", "expected_contexts", "expected_context",
+    "reference_contexts", "reference_context", "ground_truth_contexts", "ground_truth_context", "ground_truth_passages",
+    "ground_truth_passage", "gold_passages", "gold_passage", "gold_contexts", "gold_context", "relevant_passages",
+    "relevant_passage",
+)  # fmt: skip
+
 SUITE_COLUMN_NAMES: ColumnNames = {
-    "query": ("query", "question", "query_text", "search_query", "search_term", "prompt", "q"),
+    "query": ("query", "question", "query_text", "search_query", "search_term", "prompt", "user_input", "q"),
     "target": (
+        *PASSAGE_COLUMN_NAMES,
         "expected_files", "expected_file", "expected_paths", "expected_path", "expected_docs", "expected_doc", "expected_documents",
         "expected_document", "expected_doc_ids", "expected_doc_id", "expected_ids", "expected_id", "expected_sources",
         "expected_source", "expected", "relevant_files", "relevant_file", "relevant_paths", "relevant_docs", "relevant_documents",

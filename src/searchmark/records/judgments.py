@@ -43,7 +43,7 @@ def _is_whole_number(grade: Any) -> bool:
     return not isinstance(grade, str) and hasattr(grade, "__float__") and float(grade).is_integer()
 
 
-Match = Literal["id", "path", "glob", "symbol", "lines"]
+Match = Literal["id", "path", "glob", "symbol", "lines", "text"]
 
 MATCHES: tuple[Match, ...] = get_args(Match)
 
@@ -193,6 +193,11 @@ class JudgmentTable:
         if self.match is None:
             return np.zeros(len(self), bool)
         return np.isin(self.match, [MATCHES.index(how) for how in ("glob", "symbol")])
+
+    @property
+    def of_text(self) -> NDArray[np.bool_]:
+        """Which judgments expect a passage, by its text."""
+        return np.zeros(len(self), bool) if self.match is None else self.match == MATCHES.index("text")
 
     @cached_property
     def case(self) -> NDArray[np.int64]:

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import pairwise
-from math import inf
+from math import ceil, inf
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
 from unicodedata import normalize
@@ -226,6 +226,38 @@ def has_reversed_lines(target: str) -> bool:
 def path_of_lines(text: str) -> str:
     """The path of a hit that may name lines."""
     return normal_path(split_line_range(text)[0])
+
+
+# When a hit holds an expected passage: enough of its words stand in the hit, in the same order and in one piece.
+#
+# Case, white space, line breaks and punctuation do not count, since readers and splitters of documents change them. Words, so that
+# "Paris" is not found in "comparison"; in one piece, since any long text on the subject has most words of the passage somewhere.
+
+LEAST_OVERLAP = 0.5  # of the words, unless a suite says otherwise: of a passage that is cut in two, the larger part is found
+
+LEAST_WORDS = 5  # in one piece, or all of a shorter passage: two or three words stand together in many texts
+
+# Scripts without blanks between words, from Thai to Chinese: each of their signs is a word.
+_UNSPACED = "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff"
+
+_WORD = re.compile(rf"[{_UNSPACED}]|[^\W_{_UNSPACED}]+")
+
+
+@lru_cache(maxsize=1 << 12)
+def words_of_text(text: str) -> str:
+    """The words of a text as they are compared, with a blank before and behind each."""
+    return f" {' '.join(_WORD.findall(normalize('NFKC', text).casefold()))} "
+
+
+def holds_passage(text: str, passage: str, overlap: float = LEAST_OVERLAP) -> bool:
+    """Whether this share of the words of a passage stands in a text, in one piece."""
+    in_text, words = words_of_text(text), words_of_text(passage).split()
+    size = min(len(words), max(ceil(overlap * len(words)), LEAST_WORDS))
+    half = (size + 1) // 2  # every piece of that size contains one of these whole: most texts are ruled out by a few of them
+    halves = (words[begin : begin + half] for begin in range(0, len(words) - half + 1, max(half, 1)))
+    if not words or not any(f" {' '.join(piece)} " in in_text for piece in halves):
+        return False
+    return any(f" {' '.join(words[begin : begin + size])} " in in_text for begin in range(len(words) - size + 1))
 
 
 def is_pattern(judgment: Judgment) -> bool:

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from searchmark.config.run import FIELDS_WITHOUT_EFFECT_ON_ANSWERS
 from searchmark.errors import Incomparable, UsageError, shortened
 from searchmark.records.answers import NOT_RUN, NOTHING_KNOWN, AnswerDetails, Hit
-from searchmark.records.columns import NO_LINE, Texts, ranks_in_order, starts_of, text_list
+from searchmark.records.columns import NO_LINE, Texts, hit_texts, ranks_in_order, starts_of, text_list
 from searchmark.records.matching import nfc
 from searchmark.records.provenance import (
     PARENT,
@@ -359,6 +359,7 @@ def concatenate_runs(runs: Sequence[Run]) -> Run:
         valid=_concatenate_valid(runs),
         first_line=_concatenate_lines(runs, [run.first_line for run in runs]),
         last_line=_concatenate_lines(runs, [run.last_line for run in runs]),
+        texts=hit_texts(text for run in runs for text in run.texts or [None] * len(run.ids)),
         unique=all(run.unique for run in runs),
         dropped={key: sum(run.dropped.get(key, 0) for run in runs) for key in sorted({key for run in runs for key in run.dropped})},
         details=_concatenate_per_answer(runs, [run.details for run in runs], NOTHING_KNOWN),

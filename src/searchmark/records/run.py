@@ -21,6 +21,7 @@ from searchmark.records.columns import (
     constant_columns,
     distinct,
     gather_rows,
+    hit_texts,
     line_columns,
     null_column,
     number_column,
@@ -63,6 +64,7 @@ class Run(HasFrame):
     valid: NDArray[np.bool_] | None = None  # whether each hit exists in the corpus; None if that is not known
     first_line: NDArray[np.int32] | None = None  # NO_LINE for a hit on a whole document; None if all of them are
     last_line: NDArray[np.int32] | None = None  # as first_line
+    texts: tuple[str | None, ...] | None = None  # what each hit says, where passages are judged
     unique: bool = False  # promises that no answer names an id twice
     provenance: Provenance = Provenance()  # noqa: RUF009  # frozen
     dropped: Mapping[str, int] = field(default_factory=dict)  # what a reader left out, by reason
@@ -92,6 +94,7 @@ class Run(HasFrame):
             valid=valid,
             first_line=first_line,
             last_line=last_line,
+            texts=hit_texts(hit.text for hit in hits),
             details=details if any(each != NOTHING_KNOWN for each in details) else None,
             **rest,
         )
@@ -160,6 +163,7 @@ class Run(HasFrame):
             valid=None if self.valid is None else self.valid[rows],
             first_line=None if self.first_line is None else self.first_line[rows],
             last_line=None if self.last_line is None else self.last_line[rows],
+            texts=None if self.texts is None else tuple(self.texts[row] for row in rows.tolist()),
         )
 
     def _renamed_parts(self, case_ids: tuple[str, ...], rows: Iterable[int]) -> Provenance:
@@ -217,6 +221,7 @@ class Run(HasFrame):
                 score=None if math.isnan(score) else score,
                 valid=None if self.valid is None else bool(self.valid[i]),
                 lines=self.lines_of(i),
+                text=None if self.texts is None else self.texts[i],
             )
             for rank, (hit, score, i) in enumerate(columns, 1)
         )

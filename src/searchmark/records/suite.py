@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeVar, overload
 import numpy as np
 from numpy.typing import NDArray
 
-from searchmark.config.strict import Whole, strict_record
+from searchmark.config.strict import Number, Whole, strict_record
 from searchmark.records.columns import (
     HasFrame,
     Texts,
@@ -30,6 +30,7 @@ from searchmark.records.columns import (
 from searchmark.records.digests import judgments_digest, queries_digest
 from searchmark.records.document import Document, FieldValues, field_texts, id_text, with_text_keys
 from searchmark.records.judgments import Judgment, JudgmentTable, grade_column, judgment_table
+from searchmark.records.matching import LEAST_OVERLAP
 from searchmark.records.sentences import count_of, quote_name
 
 if TYPE_CHECKING:
@@ -279,12 +280,14 @@ class Defaults:
     """What a suite wants measures to mean when they do not say it themselves, and its globs and symbols.
 
     ``ignore_case``: globs and symbols are matched without regard to case. Ids and paths are not.
+    ``overlap``: the share of the words of an expected passage that a hit must hold in one piece.
     ``measures``: those that the suite names as its own, the leading one first; they are computed where nobody asks for others.
     """
 
     rel: Whole = 1
     gain: Gain = "linear"
     ignore_case: bool = False
+    overlap: Number = LEAST_OVERLAP
     measures: tuple[str, ...] = ()
 
 
@@ -394,11 +397,13 @@ class Suite(HasFrame):
         return cluster_cases(self.table.ids, self.table.origins, self.target_keys)
 
     def _beside_judgments(self) -> dict[str, list[Any]]:
-        """What else decides on values; whether case is ignored does so where there are globs or symbols."""
+        """What else decides on values: where there are globs or symbols, whether case is ignored, and the overlap of passages."""
         more = self.table.beside_judgments()
         if self.defaults.ignore_case and self.judgments.match is not None:
             for row in distinct(self.judgments.case[self.judgments.described]).tolist():
                 more.setdefault(self.table.ids[row], []).append("ignore case")
+        for row in distinct(self.judgments.case[self.judgments.of_text]).tolist():
+            more.setdefault(self.table.ids[row], []).append(f"overlap {self.defaults.overlap}")
         return more
 
     def __eq__(self, other: object) -> bool:

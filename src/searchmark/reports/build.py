@@ -164,6 +164,8 @@ def answers_digest(run: Run) -> str:
     rank = None if isinstance(run, ScoredRun) else run.rank  # a ScoredRun ranks by score, and only where ranks are needed
     for column in (run.starts, run.status, run.scores, rank, run.first_line, run.last_line):
         digest.update(b"-" if column is None else column.tobytes())
+    if run.texts is not None:
+        digest.update(repr(run.texts).encode("utf-8", "surrogatepass"))
     return digest.hexdigest()
 
 

@@ -31,7 +31,7 @@ LOWEST_RECIPROCAL_RANK = 0.5
 
 FAILED_SHOWN = 100
 
-COUNTED = ("id", "path", "lines")  # a glob or a symbol may be met by any number of hits
+COUNTED = ("id", "path", "lines", "text")  # a glob or a symbol may be met by any number of hits
 
 
 @dataclass(frozen=True)

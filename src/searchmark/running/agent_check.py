@@ -148,12 +148,14 @@ class AgentCheck:
 
     agent: str
     problems: tuple[str, ...]
+    checked_existence: bool = True  # whether it is known what its hits should be
 
     @property
     def sentence(self) -> str:
         """All of it, in words."""
         if not self.problems:
-            return f"{self.agent} passed all checks: {len(QUERIES)} queries, each asked twice"
+            note = "" if self.checked_existence else "; whether its hits exist is not known: name what it searches with --corpus"
+            return f"{self.agent} passed all checks: {len(QUERIES)} queries, each asked twice{note}"
         failed = f"{len(self.problems)} check{'s' if len(self.problems) > 1 else ''}"
         return f"{self.agent} failed {failed}:\n" + "\n".join(f"- {problem}" for problem in self.problems)
 
@@ -173,14 +175,23 @@ def check_agent(agent: Any, config: Mapping[str, Any] | None = None, *, seconds:
 def find_agent_problems(
     agent: AgentSpec, corpus: str | PathLike[str] | None = None, *, seconds: float = 60.0, network: bool = True
 ) -> AgentCheck:
-    """The same as a record; with ``corpus`` the agent searches that, and not a small one of ours."""
+    """The same as a record; with ``corpus`` the agent searches that, and not a small one of ours.
+
+    An agent that brings its own corpus does not know ours: without ``corpus`` nothing is said of what exists.
+    """
     spec = agent_in_one_mode(agent)
     with _sample_corpus(corpus, network=network) as (location, existing):
         process = start_worker(
             spec, {"stdout": OutputCapture(), "stderr": OutputCapture()}, longest_answer(SAMPLE_K), Launch.of(spec, {})
         )
         try:
-            return AgentCheck(spec.name, tuple(_all_problems(process, spec, location, existing, seconds, network)))
+            loading = {"op": "load", "agent": spec.to_plain(), "memory_limit_mb": None, "foreign": True, "network": network}
+            reply = _ask_or_failure(process, loading, seconds)
+            problem = _failure_sentence(reply, "loading it")
+            if problem:
+                return AgentCheck(spec.name, (problem,))
+            known = existing if corpus is not None or reply.get("needs_corpus") else None
+            return AgentCheck(spec.name, tuple(_all_problems(process, location, known, seconds)), known is not None)
         finally:
             process.end()
 
@@ -201,12 +212,9 @@ def _sample_corpus(path: str | PathLike[str] | None, *, network: bool) -> Iterat
         yield Folder("shop", folder), ExistingIds(tuple(FILES), folder)
 
 
-def _all_problems(
-    process: Worker, spec: AgentSpec, location: Documents | Folder, existing: ExistingIds, seconds: float, network: bool
-) -> Sequence[str]:
+def _all_problems(process: Worker, location: Documents | Folder, existing: ExistingIds | None, seconds: float) -> Sequence[str]:
     place = location.to_plain()
     for action, request in (
-        ("loading it", {"op": "load", "agent": spec.to_plain(), "memory_limit_mb": None, "foreign": True, "network": network}),
         ("initialize", {"op": "prepare", "location": place}),
         ("initialize, called again", {"op": "prepare", "location": place}),
     ):
@@ -219,7 +227,8 @@ def _all_problems(
         forgotten = _failure_sentence(_ask_or_failure(process, {"op": "reset"}, seconds), "reset")
         if forgotten:
             return [*_merge_query_problems(of_queries), forgotten]
-        first = _ask_or_failure(process, {"op": "search", "query": query, "depth": SAMPLE_K, "lines": False}, seconds)
+        search = {"query": query, "depth": SAMPLE_K, "passages": True}
+        first = _ask_or_failure(process, {"op": "search", **search}, seconds)
         problem = _failure_sentence(first, "")
         if problem:
             of_queries.setdefault(problem, []).append(query_text)
@@ -228,7 +237,7 @@ def _all_problems(
             continue
         for odd in _answer_problems(first, existing):
             of_queries.setdefault(odd, []).append(query_text)
-        again = _ask_or_failure(process, {"op": "again", "query": query, "depth": SAMPLE_K, "lines": False}, seconds)
+        again = _ask_or_failure(process, {"op": "again", **search}, seconds)
         problem = _failure_sentence(again, ", called again")
         if problem or not again.get("same"):
             of_queries.setdefault(problem or " gives a different answer when it is called again", []).append(query_text)
@@ -256,7 +265,7 @@ def _failure_sentence(reply: Mapping[str, Any], action: str) -> str | None:
     return f"{action}: {with_excerpt(reply['failed'], reply.get('excerpt'))}" if "failed" in reply else None
 
 
-def _answer_problems(answer: Mapping[str, Any], existing: ExistingIds) -> list[str]:
+def _answer_problems(answer: Mapping[str, Any], existing: ExistingIds | None) -> list[str]:
     """What is wrong with an answer, each as the end of a sentence that begins with the call."""
     dropped_counts = answer["dropped"]
     sentences = {
@@ -264,8 +273,10 @@ def _answer_problems(answer: Mapping[str, Any], existing: ExistingIds) -> list[s
         "scores_unusable": " returns scores that are not finite numbers, or too few",
         "lines_unusable": " returns lines that are not [first, last], or too few",
     }
-    unknown = [hit for hit in answer["ids"] if not existing.resolve(hit)[1]]
-    twice = len(answer["ids"]) - len({existing.resolve(hit)[0] for hit in answer["ids"]})
+    ids = answer["ids"] if existing is None else [existing.resolve(hit)[0] for hit in answer["ids"]]
+    unknown = [] if existing is None else [hit for hit in answer["ids"] if not existing.resolve(hit)[1]]
+    parts = zip(ids, *(map(str, answer.get(name) or [None] * len(ids)) for name in ("lines", "texts")), strict=True)
+    twice = len(ids) - len(set(parts))  # chunks of one file are several hits
     return [
         *(sentence for key, sentence in sentences.items() if dropped_counts.get(key)),
         *([f" returns files that do not exist: {', '.join(map(repr, unknown[:3]))}"] if unknown else []),

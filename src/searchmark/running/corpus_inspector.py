@@ -39,6 +39,52 @@ LineTokens: TypeAlias = tuple[int, ...]
 TextCounter: TypeAlias = Callable[[Sequence[str]], Mapping[str, LineTokens]]
 
 
+TextReader: TypeAlias = Callable[[Sequence[str]], Mapping[str, str]]
+
+
+class _Part(NamedTuple):
+    """The part of a document that a hit is: its lines, and what it says."""
+
+    lines: LineRange | None
+    text: str | None
+
+
+def read_parts(
+    ids: Sequence[str],
+    lines: Sequence[LineRange | None],
+    texts: Sequence[str | None],
+    starts: Sequence[int | None],
+    read: TextReader,
+) -> list[_Part]:
+    """The part that each hit is: its lines from its text, or its text from its lines, where it gives one of them alone."""
+    hits = list(zip(ids, lines, texts, starts, strict=True))
+    incomplete = [hit for hit, span, text, _ in hits if (span is None) != (text is None)]
+    documents = read(incomplete) if incomplete else {}
+    return [_complete_part(documents.get(hit), span, text, start) for hit, span, text, start in hits]
+
+
+def _complete_part(document: str | None, span: LineRange | None, text: str | None, start: int | None) -> _Part:
+    if document is None or (span is None) == (text is None):
+        return _Part(span, text)
+    if text is None and span is not None:
+        return _Part(span, "\n".join(document.split("\n")[span[0] - 1 : span[1]]))
+    return _Part(_lines_of_text(document, text or "", start), text)
+
+
+def _lines_of_text(document: str, text: str, start: int | None) -> LineRange | None:
+    """The lines of a text that begins at a character of a document, or that it holds just once; None where it is not there."""
+    document, body = document.replace("\r\n", "\n"), text.replace("\r\n", "\n").strip()
+    begin = -1 if start is None else start + len(text) - len(text.lstrip())
+    if not body:
+        return None
+    if begin < 0 or not document.startswith(body, begin):  # counted in another form of the document
+        begin = document.find(body)
+        if begin < 0 or document.find(body, begin + 1) >= 0:
+            return None
+    first = document.count("\n", 0, begin) + 1
+    return first, first + body.count("\n")
+
+
 def count_lines(
     ids: Sequence[str],
     lines: Sequence[LineRange | None] | None,
@@ -93,6 +139,14 @@ class CaseExistence:
     unreachable: list[str] | None  # targets of the case that do not exist
     problem: str | None = None  # why it cannot be searched there at all
     texts: TextCounter | None = None  # counts the tokens of lines there, where lines are judged
+    judges_lines: bool = False
+    judges_text: bool = False
+    read: TextReader | None = None  # reads the documents there, where lines or passages are judged
+
+    @property
+    def judges_passages(self) -> bool:
+        """Whether the case judges parts of documents, so that hits need their texts."""
+        return self.judges_lines or self.judges_text
 
 
 class CorpusInspector:
@@ -105,6 +159,7 @@ class CorpusInspector:
         self._surveys: dict[Documents | Folder, Survey] = {}
         self._histories: dict[object, _CommitHistory] = {}
         self._line_tokens: dict[Documents | Folder, dict[str, LineTokens]] = {}
+        self._texts: dict[Documents | Folder, dict[str, str]] = {}
         self._fingerprints: dict[DirectorySource, _FolderState] = {}
         self.changed: list[str] = []
         distinct = self.turn_to(suite, mappings)
@@ -113,7 +168,7 @@ class CorpusInspector:
 
     def turn_to(self, suite: Suite, mappings: Sequence[Mapping[str, Location]]) -> list[Location]:
         """Look at other cases from here on, and at their locations unless they are known; these, each once."""
-        self._suite, self._judges_lines = suite, CaseKinds.of(suite).lines
+        self._suite, self._kinds = suite, CaseKinds.of(suite)
         distinct = list(dict.fromkeys(location for locations in mappings for location in _distinct_objects(locations)))
         for location in distinct:
             if location not in self._surveys:
@@ -150,12 +205,28 @@ class CorpusInspector:
             existing = self._existing_at(step.location)
         except DamagedRepository as error:
             return CaseExistence(None, None, f"the repository is not whole: {error}")
-        if existing is None:
-            return CaseExistence(None, None)
         row = self._suite.table.index[step.case]
+        by_lines, by_text = bool(self._kinds.lines[row]), bool(self._kinds.text[row])
+        if existing is None:
+            return CaseExistence(None, None, judges_lines=by_lines, judges_text=by_text)
         start, end = self._suite.judgments.starts[row : row + 2].tolist()
-        texts = partial(self._line_tokens_at, step.location) if self._judges_lines[row] else None
-        return CaseExistence(existing, existing.missing_targets(self._suite.judgments, start, end), texts=texts)
+        texts = partial(self._line_tokens_at, step.location) if by_lines else None
+        read = partial(self._texts_at, step.location) if by_lines or by_text else None
+        unreachable = existing.missing_targets(self._suite.judgments, start, end)
+        return CaseExistence(existing, unreachable, None, texts, by_lines, by_text, read)
+
+    def _texts_at(self, location: Location, ids: Sequence[str]) -> Mapping[str, str]:
+        """Some documents: of a history as it was; all else is read once, when a hit first needs it."""
+        match location:
+            case Remote():
+                return {}
+            case Commit():
+                history = self._histories[location.history]
+                return self._prefetching.submit(history.texts, location.commit, ids).result()
+            case Documents() | Folder():
+                if location not in self._texts:
+                    self._texts[location] = {each.id: each.text for each in location.open()}
+                return self._texts[location]
 
     def _line_tokens_at(self, location: Location, ids: Sequence[str]) -> Mapping[str, LineTokens]:
         """A history is read by the one thread that follows it; all else is read once, and its counts are kept."""
@@ -286,6 +357,12 @@ class _CommitHistory:
         for (_, blob), document in zip(new, self._snapshots.documents(new), strict=True):
             self._line_tokens[blob] = () if document is None else tokens_of_lines(document.text)
         return {path: self._line_tokens[blob] for path, blob in blobs.items()}
+
+    def texts(self, commit: str, paths: Sequence[str]) -> dict[str, str]:
+        """Some files at a commit."""
+        versions = self._move_to(commit).versions
+        documents = self._snapshots.documents([(path, versions[path]) for path in dict.fromkeys(paths) if path in versions])
+        return {each.id: each.text for each in documents if each is not None}
 
     def _move_to(self, commit: str) -> Snapshot:
         if self._last.commit != commit:

@@ -76,6 +76,8 @@ class JournalEntry:
             line["scores"] = outcome.scores
         if outcome.lines is not None:
             line["lines"] = outcome.lines
+        if outcome.texts is not None:
+            line["texts"] = outcome.texts
         if self.valid is None or not all(self.valid):
             line["valid"] = self.valid
         if self.host:
@@ -221,13 +223,13 @@ def parse_record(data: Mapping[str, Any], known_ids: dict[str, str]) -> Answered
 def _parse_entry(data: Mapping[str, Any], known_ids: dict[str, str]) -> JournalEntry:
     ids = tuple(known_ids.setdefault(each, each) for each in map(check_text, data["ids"]))
     flags = data.get("valid", _shared_all_exist(len(ids)))
-    scores, lines = data.get("scores"), data.get("lines")
-    columns = [column for column in (flags, scores, lines) if column is not None]
+    scores, lines, texts = (data.get(name) for name in ("scores", "lines", "texts"))
+    columns = [column for column in (flags, scores, lines, texts) if column is not None]
     if data["status"] not in STATUSES or any(len(column) != len(ids) for column in columns):
         raise ValueError
-    outcome = SearchOutcome(
-        data["status"], ids, _parse_scores(scores), _ranges(lines), type_adapter(AnswerDetails).validate_python(data["details"])
-    )
+    details = type_adapter(AnswerDetails).validate_python(data["details"])
+    own_texts = None if texts is None else tuple(None if each is None else check_text(each) for each in texts)
+    outcome = SearchOutcome(data["status"], ids, _parse_scores(scores), _ranges(lines), own_texts, details=details)
     valid = flags if flags is None or isinstance(flags, tuple) else tuple(map(bool, flags))
     row = data.get("row")
     return JournalEntry(outcome, valid, check_count(data.get("host", 0)), None if row is None else check_count(row))

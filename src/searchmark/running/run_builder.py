@@ -32,7 +32,7 @@ from searchmark.io.secrets import (
 )
 from searchmark.measures.hits import TOKENIZER
 from searchmark.records.answers import STATUSES, AnswerDetails
-from searchmark.records.columns import line_columns, starts_of
+from searchmark.records.columns import hit_texts, line_columns, starts_of
 from searchmark.records.digests import query_digest
 from searchmark.records.provenance import (
     PARENT,
@@ -49,7 +49,7 @@ from searchmark.records.provenance import (
 )
 from searchmark.records.run import Run
 from searchmark.running.clock_check import is_clock_doubtful
-from searchmark.running.corpus_inspector import CaseExistence, CorpusInspector, count_lines, find_service
+from searchmark.running.corpus_inspector import CaseExistence, CorpusInspector, count_lines, find_service, read_parts
 from searchmark.running.journal import Journal, JournalEntry, RunEnd, SeenHost, start_run
 from searchmark.running.plan import Step, order_cases
 from searchmark.running.request import AgentJob, RunProgress, RunRequest
@@ -219,6 +219,7 @@ def run_from_entries(label: RunLabel, cases: Sequence[str], entries: Mapping[str
         valid=_existing_hits([entries[case].valid for case in cases]),
         first_line=first_line,
         last_line=last_line,
+        texts=hit_texts(text for outcome in outcomes for text in outcome.texts or [None] * len(outcome.ids)),
         dropped=_sum_dropped(outcome.details for outcome in outcomes),
         details=tuple(outcome.details for outcome in outcomes),
     )
@@ -246,17 +247,23 @@ def with_corpus_ids(step: Step, outcome: SearchOutcome, existence: CaseExistence
     """
     digest = query_digest(step.query, step.request)
     details = replace(scrub(outcome.details, secrets), asked=digest, unreachable=tuple(existence.unreachable or ()))
+    texts = scrub(outcome.texts, secrets) if existence.judges_text else None
+    outcome = replace(outcome, details=details)
     if existence.existing is None:
-        return JournalEntry(
-            SearchOutcome(outcome.status, scrub(outcome.ids, secrets), outcome.scores, outcome.lines, details), None
-        )
+        return JournalEntry(replace(outcome, ids=scrub(outcome.ids, secrets), texts=texts, starts=None), None)
     resolved_hits = [existence.existing.resolve(hit) for hit in outcome.ids]
     # An agent may return anything, its own key included; what is in the corpus is no secret, and must stay what it is.
     ids = tuple(hit if exists else scrub(hit, secrets) for hit, exists in resolved_hits)
+    lines = outcome.lines
+    if existence.read is not None:
+        nothing = (None,) * len(ids)
+        parts = read_parts(ids, lines or nothing, outcome.texts or nothing, outcome.starts or nothing, existence.read)
+        lines = tuple(part.lines for part in parts) if any(part.lines for part in parts) else None
+        texts = hit_texts(scrub(part.text, secrets) for part in parts) if existence.judges_text else None
     if existence.texts is not None:
-        line_tokens = count_lines(ids, outcome.lines, existence.texts)
+        line_tokens = count_lines(ids, lines, existence.texts)
         details = replace(details, line_tokens=line_tokens, line_tokens_by=TOKENIZER)
-    corpus_outcome = SearchOutcome(outcome.status, ids, outcome.scores, outcome.lines, details)
+    corpus_outcome = SearchOutcome(outcome.status, ids, outcome.scores, lines, texts, details=details)
     return JournalEntry(corpus_outcome, tuple(exists for _, exists in resolved_hits))
 
 

@@ -422,7 +422,7 @@ def debug_case(job: AgentJob, suite: Suite, options: RunSettings, on_error: Call
     with open_inspector(suite, [job.locations]) as inspector:
         existence = inspector.prefetch(step)()
         try:
-            reply = _ask_once(server, step, options)
+            reply = _ask_once(server, step, options, passages=existence.judges_passages)
         except BaseException as error:
             on_error(error)
             with suppress(Exception):  # it has failed already
@@ -432,13 +432,13 @@ def debug_case(job: AgentJob, suite: Suite, options: RunSettings, on_error: Call
         return RunResult(suite, (run_from_entries(job.label, suite.table.ids, {step.case: entry}),), inspector.survey)
 
 
-def _ask_once(server: Server, step: Step, options: RunSettings) -> dict[str, Any]:
+def _ask_once(server: Server, step: Step, options: RunSettings, *, passages: bool) -> dict[str, Any]:
     """The reply to the one search; the agent is closed after it."""
     limits = {"memory_limit_mb": None, "foreign": not options.no_exec, "network": options.network}
     server.perform({"op": "load", "agent": None, **limits})
     server.perform({"op": "prepare", "location": step.location.to_plain()})
     server.perform({"op": "reset"})
     request = {"request": step.request} if step.request else {}
-    reply = server.perform({"op": "search", "query": step.query, "depth": options.depth, **request})
+    reply = server.perform({"op": "search", "query": step.query, "depth": options.depth, "passages": passages, **request})
     server.perform({"op": "close"})
     return reply

@@ -146,6 +146,8 @@ class SearchOutcome:
     ids: tuple[str, ...] = ()
     scores: tuple[float | None, ...] | None = None
     lines: tuple[tuple[int, int] | None, ...] | None = None  # first and last of each hit, None for a whole document
+    texts: tuple[str | None, ...] | None = None  # what each hit says, where passages are judged
+    starts: tuple[int | None, ...] | None = None  # the character at which that begins; read into lines where the document is known
     details: AnswerDetails = NOTHING_KNOWN
 
 
@@ -231,7 +233,7 @@ class Session:
                 if step.case in self._next:
                     inspector.prefetch(self._next[step.case])  # while the agent is busy; the inspector remembers it until then
                 if existence.problem is None:
-                    outcome = self.ask(step)
+                    outcome = self.ask(step, existence.judges_passages)
                 else:
                     outcome = SearchOutcome("error", details=AnswerDetails(failure=existence.problem, not_whole=True))
                 self._record_pending()
@@ -249,8 +251,11 @@ class Session:
         self._record_pending()
         self._on_event(event)
 
-    def ask(self, step: Step) -> SearchOutcome:
-        """Search one corpus once cold and then warm, as often as the options say."""
+    def ask(self, step: Step, passages: bool = False) -> SearchOutcome:
+        """Search one corpus once cold and then warm, as often as the options say.
+
+        ``passages``: parts of documents are judged, so that hits need their texts.
+        """
         if self.given_up:
             return SearchOutcome("not_run", details=AnswerDetails(failure=self.given_up))
         query = step.query
@@ -258,7 +263,7 @@ class Session:
             self._prepare(step.location)
         except RequestFailed as failure:
             return self._not_ready(failure)
-        self._own_request = _request_field(step.request)
+        self._own_request = _request_field(step.request) | ({"passages": True} if passages else {})
         try:
             if self._resets:
                 self._perform({"op": "reset"}, self._options.timeout_seconds)
@@ -528,12 +533,14 @@ def _without_impossible_times(reply: Mapping[str, Any], ms: float) -> Mapping[st
 
 def outcome_of_reply(reply: Mapping[str, Any], **times: Any) -> SearchOutcome:
     """What a reply to a search says, with the fields of its details that say how long the searches took."""
-    scores, lines = reply.get("scores"), reply.get("lines")
+    scores, lines, texts, starts = (reply.get(name) for name in ("scores", "lines", "texts", "starts"))
     return SearchOutcome(
         status="ok" if reply["ids"] else "empty",
         ids=tuple(reply["ids"]),
         scores=None if scores is None else tuple(scores),
         lines=None if lines is None else tuple(None if span is None else (span[0], span[1]) for span in lines),
+        texts=None if texts is None else tuple(texts),
+        starts=None if starts is None else tuple(starts),
         details=AnswerDetails(
             cost=reply.get("cost"),
             tokens=reply.get("tokens"),

@@ -14,7 +14,7 @@ from searchmark.records.columns import Bools, Floats, Ints, Texts, distinct, tex
 from searchmark.records.matching import names_lines
 from searchmark.records.suite import Suite
 from searchmark.scoring.match import cases_about_lines, coverage_of_targets, expand_suite
-from searchmark.scoring.matches import LINES, CaseKinds
+from searchmark.scoring.matches import LINES, TEXT, CaseKinds
 from searchmark.scoring.targets import ExistingIds
 
 # What there is to rank for every case of a suite: how many documents, and which of its targets are among them.
@@ -55,7 +55,7 @@ def _known_targets(suite: Suite, ids: Set[str] | None) -> tuple[Bools, Bools]:
             if documents:
                 rows = slice(*starts[case : case + 2])
                 masks[:, rows] = _find_targets(targets[rows], frozenset(each.id for each in documents))
-    return masks[0], masks[1]
+    return masks[0] | judgments.of_text, masks[1] & ~judgments.of_text  # which documents hold a passage is not looked up
 
 
 def _find_targets(targets: Texts, ids: Set[str]) -> Bools:
@@ -74,7 +74,7 @@ def _find_targets(targets: Texts, ids: Set[str]) -> Bools:
 def _has_parts(suite: Suite, drawn: Bools, documents: Ints) -> Bools:
     """Cases in which a document may meet several judgments, or a part of one."""
     judgments = suite.judgments
-    marked = np.zeros(len(judgments), bool) if judgments.match is None else judgments.match == LINES
+    marked = np.zeros(len(judgments), bool) if judgments.match is None else np.isin(judgments.match, (LINES, TEXT))
     for row in np.flatnonzero(~drawn & ~marked).tolist():
         marked[row] = names_lines(judgments.targets[row])
     of_lines, targets = (np.diff(np.searchsorted(np.flatnonzero(rows), judgments.starts)) for rows in (marked, drawn))

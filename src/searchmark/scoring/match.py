@@ -392,7 +392,7 @@ def _match_cases(suite: Suite, run: Run, rows: Ints, kinds: CaseKinds, valid: ND
         spelling = Spelling.of(run.ids, paths=True)
     kinds = kinds.for_run(suite, run)
     matching = Matching(suite, run, rows, valid, spelling)
-    answered, alone = rows >= 0, kinds.described | kinds.lines
+    answered, alone = rows >= 0, kinds.described | kinds.passages
     in_batches = match_in_batches(matching, np.flatnonzero(answered & ~alone), kinds)
     return join_parts(matching, [*in_batches, match_each_case(matching, np.flatnonzero(answered & alone), kinds)])
 

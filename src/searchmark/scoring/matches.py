@@ -16,8 +16,10 @@ from searchmark.measures.hits import NEVER, DirectoryPairs
 from searchmark.records.columns import Ints, Texts, line_columns
 from searchmark.records.judgments import MATCHES, Judgment
 from searchmark.records.matching import (
+    LEAST_OVERLAP,
     LineRange,
     combine_grades,
+    holds_passage,
     is_pattern,
     judgment_fits,
     names_lines,
@@ -127,9 +129,11 @@ def pair_columns(rows: list[PairRow]) -> DirectoryPairs:
 # Nearly all ids are clean: ASCII, paths in their normal form, without lines. To see that of many at once, they
 # are joined into one string and looked through; only where something turns up is each id looked at by itself.
 
-ID, PATH, LINES = MATCHES.index("id"), MATCHES.index("path"), MATCHES.index("lines")
+ID, PATH, LINES, TEXT = (MATCHES.index(how) for how in ("id", "path", "lines", "text"))
 
 DESCRIPTIONS = [MATCHES.index("glob"), MATCHES.index("symbol")]
+
+PARTS = ("lines", "text")  # what a judgment can be about that is a part of a document
 
 
 # Texts that are looked through at once: of a list so few that they stay in the cache of a processor, of an Arrow column so
@@ -139,21 +143,26 @@ _LISTED_AT_ONCE, _ARROW_AT_ONCE = 1 << 12, 1 << 16
 
 @dataclass(frozen=True, eq=False)
 class CaseKinds:
-    """Per case: whether any judgment is an id, a path, a description (glob or symbol), or about lines."""
+    """Per case: whether any judgment is an id, a path, a description (glob or symbol), about lines, or the text of a passage."""
 
     ids: NDArray[np.bool_]
     paths: NDArray[np.bool_]
     described: NDArray[np.bool_]
     lines: NDArray[np.bool_]
+    text: NDArray[np.bool_]
 
     @classmethod
     def of(cls, suite: Suite) -> CaseKinds:
         match, none = suite.judgments.match, np.zeros(len(suite), bool)
         if match is None:
-            return cls(~none, none, none, none)
-        masks = (match == ID, match == PATH, np.isin(match, DESCRIPTIONS), match == LINES)
-        ids, paths, described, lines = (_cases_where(suite, mask) for mask in masks)
-        return cls(ids, paths, described, lines)
+            return cls(~none, none, none, none, none)
+        masks = (match == ID, match == PATH, np.isin(match, DESCRIPTIONS), match == LINES, match == TEXT)
+        return cls(*(_cases_where(suite, mask) for mask in masks))
+
+    @property
+    def passages(self) -> NDArray[np.bool_]:
+        """The cases that judge parts of documents: several hits may be on one."""
+        return self.lines | self.text
 
     def for_run(self, suite: Suite, run: Run) -> CaseKinds:
         """The same where hits of the run have lines: an id or a path that names lines is a judgment about lines too.
@@ -389,8 +398,8 @@ def _lengths(matching: Matching) -> Ints:
 
 # Matching one case by itself: globs, symbols and line ranges, beside ids and paths.
 #
-# In a case that judges lines, ranges of one document are different hits; in any other they are the document, again. Which
-# of them meets which judgment is decided by `assignment`.
+# In a case that judges lines or passages, ranges and texts of one document are different hits; in any other they are the document,
+# again. Which of them meets which judgment is decided by `assignment`.
 
 
 @dataclass(frozen=True, slots=True)
@@ -401,6 +410,7 @@ class DistinctHit:
     name: str  # the id as it is compared
     lines: LineRange | None  # those that it means, where they matter
     row: int  # in the run
+    text: str | None = None  # what it says, where that matters
 
 
 @dataclass(frozen=True)
@@ -419,14 +429,16 @@ class CaseMatches:
 
 @dataclass(frozen=True, slots=True)
 class DescriptionRules:
-    """How the globs and symbols of a case are read: whether without regard to case, and which documents they never mean."""
+    """How descriptions in a case are read: globs and symbols without regard to case, what they never mean, and passages."""
 
     ignore_case: bool = False
     excluded: Set[str] = NOTHING
+    overlap: float = LEAST_OVERLAP
 
     @classmethod
     def of(cls, suite: Suite, case: int) -> DescriptionRules:
-        return cls(suite.defaults.ignore_case, NOTHING if suite.table.excluded_ids is None else suite.table.excluded_ids[case])
+        excluded = NOTHING if suite.table.excluded_ids is None else suite.table.excluded_ids[case]
+        return cls(suite.defaults.ignore_case, excluded, suite.defaults.overlap)
 
 
 AS_WRITTEN = DescriptionRules()
@@ -443,7 +455,8 @@ def match_each_case(matching: Matching, cases: Ints, kinds: CaseKinds) -> CaseMa
         judgments, first = matching.suite.cases[case].judgments, int(matching.suite.judgments.starts[case])
         answer = int(matching.rows[case])
         by_path = bool(kinds.paths[case] or kinds.described[case])  # globs are about paths
-        answer_hits = distinct_hits(matching.run, answer, paths=by_path, lines=bool(kinds.lines[case]))
+        by_text = bool(kinds.text[case])
+        answer_hits = distinct_hits(matching.run, answer, paths=by_path, lines=by_text or bool(kinds.lines[case]), texts=by_text)
         matches = match_case(judgments, answer_hits, DescriptionRules.of(matching.suite, case))
         numbers = {place: number for number, (place, _, _) in enumerate(matches.graded, len(hits))}
         met_pairs += [(first + row, numbers[place]) for row, place in matches.met.items()]
@@ -473,25 +486,29 @@ def _directory_pairs(
     return pairs_of_case(case, judged_paths, ranks)
 
 
-def distinct_hits(run: Run, row: int, *, paths: bool, lines: bool) -> list[DistinctHit]:
+def distinct_hits(run: Run, row: int, *, paths: bool, lines: bool, texts: bool = False) -> list[DistinctHit]:
     """The hits of one answer, best first, each once; with ``paths`` two spellings of a path are one hit."""
     name_of = normal_path if paths else nfc
-    first: dict[tuple[str, LineRange | None], DistinctHit] = {}
+    first: dict[tuple[str, LineRange | None, str | None], DistinctHit] = {}
     for hit, hit_row in zip(run.ids_of(row), run.rows_of(row).tolist(), strict=True):
         line_range = run.lines_of(hit_row) if lines else None
-        name = name_of(hit)
-        first.setdefault((name, line_range), DistinctHit(hit, name, line_range, hit_row))
+        name, text = name_of(hit), run.texts[hit_row] if texts and run.texts is not None else None
+        first.setdefault((name, line_range, text), DistinctHit(hit, name, line_range, hit_row, text))
     return list(first.values())
 
 
 def match_case(judgments: Sequence[Judgment], hits: Sequence[DistinctHit], rules: DescriptionRules = AS_WRITTEN) -> CaseMatches:
-    return _match_described(judgments, hits, rules) if any(map(is_pattern, judgments)) else _match_exact(judgments, hits)
+    parts = _PassageJudgments(judgments, rules.overlap)
+    if any(map(is_pattern, judgments)):
+        return _match_described(judgments, hits, parts, rules)
+    return _match_exact(judgments, hits, parts)
 
 
-def _match_described(judgments: Sequence[Judgment], hits: Sequence[DistinctHit], rules: DescriptionRules) -> CaseMatches:
+def _match_described(
+    judgments: Sequence[Judgment], hits: Sequence[DistinctHit], parts: _PassageJudgments, rules: DescriptionRules
+) -> CaseMatches:
     """Hit by hit: without a corpus a description cannot say what was missed, but it can say what was hit."""
-    lines = _LineJudgments(judgments)
-    assignment = assign_hits(list(map(lines.fitting, hits)), [judgment.grade for judgment in judgments])
+    assignment = assign_hits(list(map(parts.fitting, hits)), [judgment.grade for judgment in judgments])
     matches = CaseMatches([], {row: place for place, row in assignment.items()})
     seen_names: set[str] = set()  # documents, of which a case that judges lines may have several hits
     for place, hit in enumerate(hits):
@@ -501,9 +518,9 @@ def _match_described(judgments: Sequence[Judgment], hits: Sequence[DistinctHit],
         for row in fitting:
             if not (excluded and is_pattern(judgments[row])):
                 matches.met.setdefault(row, place)
-        of_lines = judgments[assignment[place]].grade if place in assignment else None
+        of_part = judgments[assignment[place]].grade if place in assignment else None
         of_document = combine_grades((judgments[row] for row in fitting), excluded=excluded)
-        grades = [grade for grade in (of_document, of_lines) if grade is not None]
+        grades = [grade for grade in (of_document, of_part) if grade is not None]
         if grades:
             matches.graded.append((place, NO_JUDGMENT, max(grades)))
     return matches
@@ -513,20 +530,23 @@ def _fitting_judgments(judgments: Sequence[Judgment], hit: DistinctHit, rules: D
     return [
         row
         for row, judgment in enumerate(judgments)
-        if judgment.match != "lines" and judgment_fits(judgment, hit.id, hit.lines, ignore_case=rules.ignore_case)
+        if judgment.match not in PARTS and judgment_fits(judgment, hit.id, hit.lines, ignore_case=rules.ignore_case)
     ]
 
 
-def _match_exact(judgments: Sequence[Judgment], hits: Sequence[DistinctHit]) -> CaseMatches:
-    """One hit pays one judgment: by its name with its lines, by its lines, or else by the name of its document."""
-    by_name, lines = _NamedJudgments(judgments), _LineJudgments(judgments)
-    options = [_distinct_rows(by_name.get(hit.id, hit.lines), *lines.fitting(hit), by_name.get(hit.id, None)) for hit in hits]
+def _match_exact(judgments: Sequence[Judgment], hits: Sequence[DistinctHit], parts: _PassageJudgments) -> CaseMatches:
+    """One hit pays one judgment: by its name with its lines, by its lines or its text, or else by the name of its document."""
+    by_name, fitting = _NamedJudgments(judgments), list(map(parts.fitting, hits))
+    options = [
+        _distinct_rows(by_name.get(hit.id, hit.lines), *rows, by_name.get(hit.id, None))
+        for hit, rows in zip(hits, fitting, strict=True)
+    ]
     assignment = assign_hits(options, [judgment.grade for judgment in judgments])
     graded_hits = [(place, row, judgments[row].grade) for place, row in assignment.items()]
     met_by = {row: place for place, row in assignment.items()}
     covered_by: dict[int, int] = {}
     for place in sorted(assignment):
-        for row in lines.fitting(hits[place]):
+        for row in fitting[place]:
             if row not in met_by:
                 covered_by.setdefault(row, place)
     return CaseMatches(graded_hits, met_by, covered_by)
@@ -552,10 +572,12 @@ class _NamedJudgments:
         return row
 
 
-class _LineJudgments:
-    """The judgments of a case that are about lines, by path, in the order of their targets."""
+class _PassageJudgments:
+    """The judgments of a case that are about parts of documents: lines by path, in the order of their targets, and passages."""
 
-    def __init__(self, judgments: Sequence[Judgment]) -> None:
+    def __init__(self, judgments: Sequence[Judgment], overlap: float) -> None:
+        self._overlap = overlap
+        self._passages = [(judgment.target, row) for row, judgment in enumerate(judgments) if judgment.match == "text"]
         self._ranges: dict[str, list[tuple[int, float, int]]] = {}
         about_lines = [(judgment.target, row) for row, judgment in enumerate(judgments) if judgment.match == "lines"]
         for target, row in sorted(about_lines):
@@ -563,7 +585,9 @@ class _LineJudgments:
             self._ranges.setdefault(path, []).append((first, last, row))
 
     def fitting(self, hit: DistinctHit) -> list[int]:
-        """Those with a line of this hit; a hit without lines is on the whole file."""
+        """Those with a line of this hit, which is on the whole file if it has none, and those whose passage it holds."""
         hit_first, hit_last = hit.lines or (1, inf)
         ranges = self._ranges.get(normal_path(hit.id), ()) if self._ranges else ()
-        return [row for first, last, row in ranges if first <= hit_last and hit_first <= last]
+        by_lines = [row for first, last, row in ranges if first <= hit_last and hit_first <= last]
+        text = hit.text
+        return by_lines + [row for each, row in self._passages if text is not None and holds_passage(text, each, self._overlap)]

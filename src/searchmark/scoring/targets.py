@@ -64,7 +64,7 @@ class DescribedIds:
         """The judgments of whole documents that mean each id, by its row."""
         fitting: dict[int, list[Judgment]] = {}
         for judgment in judgments:
-            for row in self._rows(judgment) if judgment.match != "lines" else ():
+            for row in self._rows(judgment) if judgment.match not in ("lines", "text") else ():
                 fitting.setdefault(row, []).append(judgment)
         return fitting
 

@@ -119,11 +119,13 @@ LONGEST_REASON = 160
 
 ERROR_LIMIT = 0.05  # of the cases, that may end in an error or a time-out
 
+LONGEST_PASSAGE = 80
+
 HALF = 0.5  # of the cases
 
 DEPTH = 10  # hits of a case that are looked at
 
-GLOB, LINES = MATCHES.index("glob"), MATCHES.index("lines")
+GLOB, LINES, TEXT = (MATCHES.index(how) for how in ("glob", "lines", "text"))
 
 
 register(RUNS, FindingKind(
@@ -177,6 +179,11 @@ register(RUNS, FindingKind(
     "Look at the ids that the agent returns, and return every id once.",
     spoils=True,
 ), FindingKind(
+    "no-passages", "error", "Cases judge lines or passages, and no hit says which part of its document it is.",
+    "Each hit then means its whole document, so that a wrong part of the right document would count as found.",
+    "Return the lines or the text of each hit: documents of LangChain and nodes of LlamaIndex have them.",
+    spoils=True,
+), FindingKind(
     "one-document", "error", "Every answer is the same single document, and it is a target of fewer than half of the cases.",
     "An agent that does not read the query, or whose hits are read wrongly, answers like this.",
     "Look at what the agent does with the query, and at how its hits become ids.",
@@ -217,6 +224,8 @@ def reasons_for_distrust(matched: MatchedRun, error_limit: float = ERROR_LIMIT) 
         yield Distrust("too-many-failures", f"{message}{most_frequent_failure(matched)}", failed_ids)
     yield from _missing_targets(matched)
     yield from _nothing_relevant(matched)
+    yield from _without_passages(matched)
+    yield from _unmet_passages(matched)
     yield from _unknown_hits(matched)
     yield from _empty_answers(matched)
     yield from _duplicates(matched)
@@ -240,6 +249,48 @@ def _nothing_relevant(matched: MatchedRun) -> Iterator[Distrust]:
         yield Distrust("nothing-relevant", f"{sentence}, like that of {judgments.targets[0]!r}: no search can find anything")
 
 
+def _without_passages(matched: MatchedRun) -> Iterator[Distrust]:
+    """Hits on whole documents where parts of them are judged: any other part of the right document would count as found."""
+    judgments, run = matched.suite.judgments, matched.run
+    if judgments.match is None or is_control_run(run):
+        return
+    ranges = judgments.match == LINES
+    ranges[ranges] = [names_lines(judgments.targets[row]) for row in np.flatnonzero(ranges).tolist()]
+    for judged, rows, needed in (
+        ("ranges of lines", ranges, "lines ([first, last]), or the text of each hit with --corpus"),
+        ("passages", judgments.of_text, "the text of each hit, or its lines with --corpus"),
+    ):
+        cases = [matched.suite.table.ids[case] for case in distinct(judgments.case[rows]).tolist()]
+        hits = [hit for case in cases if case in run.index for hit in run.rows_of(run.index[case]).tolist()]
+        if hits and not any(_has_part(run, hit, judged == "passages") for hit in hits):
+            yield Distrust(
+                "no-passages",
+                f"{plain_count(len(cases), 'case')} judge{'s' if len(cases) == 1 else ''} {judged}, and "
+                f"none of {plain_count(len(hits), 'hit')} there says which part of its document it is, like "
+                f"{run.ids[hits[0]]!r}; return {needed}",
+                tuple(cases),
+            )
+
+
+def _unmet_passages(matched: MatchedRun) -> Iterator[Distrust]:
+    """Texts that hold none of the expected passages: a search that is as bad is rarer than texts that were changed on their way."""
+    judgments, run = matched.suite.judgments, matched.run
+    texts = [] if run.texts is None else [text for text in run.texts if text is not None]
+    if not len(judgments) or not judgments.of_text.all() or len(texts) < FEWEST_HITS or len(matched.matches.case):
+        return
+    passage, text = (shortened(repr(each), LONGEST_PASSAGE) for each in (judgments.targets[0], texts[0]))
+    if not is_control_run(run):
+        yield Distrust(
+            "no-hit-judged", f"none of {len(texts)} hits holds an expected passage: {text} is returned, {passage} expected"
+        )
+
+
+def _has_part(run: Run, hit: int, by_text: bool) -> bool:
+    if by_text:
+        return run.texts is not None and run.texts[hit] is not None
+    return run.lines_of(hit) is not None or names_lines(run.ids[hit])
+
+
 def _unknown_hits(matched: MatchedRun) -> Iterator[Distrust]:
     """Hits that do not exist, where that is known; else that no judgment is about any hit, which may be for their spelling."""
     if matched.valid is None:
@@ -256,7 +307,8 @@ def has_only_unknown_hits(matched: MatchedRun) -> bool:
 
 def _unjudged_hits(matched: MatchedRun) -> Iterator[Distrust]:
     matches, returned = matched.matches, int(matched.matches.returned.sum())
-    if len(matches.case) or len(matches.directories.case) or not returned or not len(matched.suite.judgments):
+    judgments = matched.suite.judgments
+    if len(matches.case) or len(matches.directories.case) or not returned or not len(judgments) or judgments.of_text.all():
         return
     own = _first_names(matched)
     if any(not set(hits).isdisjoint(_judged_names(matched, case)) for case, hits in own.items()):
@@ -266,7 +318,7 @@ def _unjudged_hits(matched: MatchedRun) -> Iterator[Distrust]:
         examples = remedy.example(list(remedy.found), "the suite")
         yield Distrust("hits-in-other-spelling", f"none of {plain_count(returned, 'hit')} is judged: {examples}")
     elif own and returned >= FEWEST_HITS:
-        (case, hits), judgments = next(iter(own.items())), matched.suite.judgments
+        case, hits = next(iter(own.items()))
         target = judgments.targets[int(judgments.starts[matched.suite.table.index[case]])]
         yield Distrust("no-hit-judged", f"none of {returned} hits is judged: {hits[0]!r} is returned, and {target!r} judged")
 

@@ -13,7 +13,7 @@ from searchmark.measures.hits import NEVER, GradedHits
 from searchmark.records.answers import OK
 from searchmark.records.columns import Bools, Floats, Ints, distinct, texts_at
 from searchmark.records.suite import Suite
-from searchmark.scoring.matches import DESCRIPTIONS, LINES
+from searchmark.scoring.matches import DESCRIPTIONS, LINES, TEXT
 from searchmark.scoring.scores import Scores
 from searchmark.scoring.statistics import EQUAL_WITHIN
 
@@ -51,7 +51,7 @@ def _named_cases(described_suite: Suite, scores: Scores) -> Bools:
         return np.zeros(len(judged.suite), bool)
     if match is None:
         return judged.answerable & judged.graded
-    other = described_suite.judgments.case[np.isin(match, [*DESCRIPTIONS, LINES])]
+    other = described_suite.judgments.case[np.isin(match, [*DESCRIPTIONS, LINES, TEXT])]
     without = {described_suite.table.ids[row] for row in distinct(other).tolist()}
     named = np.array([case not in without for case in judged.suite.table.ids], bool)
     return np.asarray(judged.answerable & judged.graded & named, bool)

@@ -86,7 +86,7 @@ def _unknown_functions(node: Any) -> Iterator[str]:
 
 ResultFormatName = Literal["json", "jsonl", "lines", "regex"]
 
-IN_HIT = ("id", "score", "distance", "first_line", "last_line")
+IN_HIT = ("id", "score", "distance", "first_line", "last_line", "text")
 
 PATHS = ("hits", "header", *IN_HIT, "error", "cost", "tokens")
 
@@ -96,14 +96,15 @@ class ResultFormat:
     """How hits are read out of what a tool says.
 
     ``format``: ``json``, ``jsonl`` (a hit per line), ``lines`` (an id or path per line) or ``regex``; by default what the other
-    fields suggest. ``hits``: a JMESPath to the list of hits. ``id``, ``score``, ``first_line``, ``last_line``: JMESPaths inside of
-    a hit, which may also be an id alone. ``distance``: a JMESPath to what is smaller for better hits; it becomes the score with
-    its sign changed; if ``score`` is given too, hits are rated by whichever gets worse from the first to the last. ``columns``: at
-    ``hits`` is a list of columns, such as ids and distances, and not of hits. ``header``: a JMESPath in the whole answer to the
-    names of the columns, where hits are lists: the other JMESPaths then find values by these names. ``error``: a JMESPath in the
-    whole answer; what is there is an error, even if the rest reads as an answer. ``pattern``: a regular expression with the groups
-    ``id``, ``score``, ``first`` and ``last``, looked for in every line. ``nothing``: a regular expression for what the tool says
-    if it finds nothing; it fits whole lines, of JSON the whole answer. ``cost`` and ``tokens``: JMESPaths in the whole answer.
+    fields suggest. ``hits``: a JMESPath to the list of hits. ``id``, ``score``, ``first_line``, ``last_line``, ``text``:
+    JMESPaths inside of a hit, which may also be an id alone. ``distance``: a JMESPath to what is smaller for better hits; it
+    becomes the score with its sign changed; if ``score`` is given too, hits are rated by whichever gets worse from the first to
+    the last. ``columns``: at ``hits`` is a list of columns, such as ids and distances, and not of hits. ``header``: a JMESPath
+    in the whole answer to the names of the columns, where hits are lists: the other JMESPaths then find values by these names.
+    ``error``: a JMESPath in the whole answer; what is there is an error, even if the rest reads as an answer. ``pattern``: a
+    regular expression with the groups ``id``, ``score``, ``first`` and ``last``, looked for in every line. ``nothing``: a
+    regular expression for what the tool says if it finds nothing; it fits whole lines, of JSON the whole answer. ``cost`` and
+    ``tokens``: JMESPaths in the whole answer.
     """
 
     format: ResultFormatName | None = None
@@ -113,6 +114,7 @@ class ResultFormat:
     distance: str | None = None
     first_line: str | None = None
     last_line: str | None = None
+    text: str | None = None
     columns: bool = False
     header: str | None = None
     error: str | None = None
@@ -312,7 +314,13 @@ class ResultReader:
     def _by_paths(self, entry: Any) -> RawHit:
         hit = read_hit(entry if self._paths["id"] is None else self._at("id", entry))
         score = self._score(hit.id, entry)
-        return RawHit(hit.id, hit.score if score is None else score, self._lines(entry) or hit.lines)
+        text = self._at("text", entry)
+        return replace(
+            hit,
+            score=hit.score if score is None else score,
+            lines=self._lines(entry) or hit.lines,
+            text=text if isinstance(text, str) else hit.text,
+        )
 
     def _with_signed_scores(self, hits: list[RawHit]) -> list[RawHit]:
         """Scores that may be distances, by the order that the tool has put its hits in: the best one is the first."""

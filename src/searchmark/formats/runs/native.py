@@ -21,7 +21,7 @@ from searchmark.formats.runs.source import RunFile
 from searchmark.io.data import TOO_DEEP, Schema, check_shape, is_too_deep, parse_json, plain_json
 from searchmark.io.store import BOM, atomic_write, read_bytes
 from searchmark.records.answers import NOTHING_KNOWN, STATUSES, AnswerDetails, Status
-from searchmark.records.columns import line_columns, starts_of
+from searchmark.records.columns import hit_texts, line_columns, starts_of
 from searchmark.records.document import is_line_range
 from searchmark.records.provenance import Provenance, RunLabel
 from searchmark.records.run import Run
@@ -49,6 +49,7 @@ class RunHeader:
 @strict_record
 class AnswerLine:
     """Every further line: a score is null where the agent gave none, lines are null for a hit on a whole document.
+    ``texts`` are there where passages are judged.
 
     ``query`` is what was asked, where an imported file said so beside the id of its case.
     """
@@ -59,6 +60,7 @@ class AnswerLine:
     scores: list[Number | None] | None = None
     valid: list[bool] | None = None
     lines: list[tuple[Whole, Whole] | None] | None = None
+    texts: list[str | None] | None = None
     query: str | None = None
     details: AnswerDetails = NOTHING_KNOWN
 
@@ -95,6 +97,8 @@ def _answer_line(run: Run, row: int) -> dict[str, Any]:
     lines = [run.lines_of(hit) for hit in rows.tolist()] if run.first_line is not None else []
     if any(lines):
         line["lines"] = lines
+    if run.texts is not None and any(run.texts[hit] is not None for hit in rows.tolist()):
+        line["texts"] = [run.texts[hit] for hit in rows.tolist()]
     if run.queries is not None and run.queries[row] is not None:
         line["query"] = run.queries[row]
     details = run.details_of(row)
@@ -139,7 +143,7 @@ def _dates_of(provenance: Provenance) -> Iterator[datetime | None]:
 def _read_line(path: Path, number: int, line: str) -> AnswerLine:
     place = f"line {number}"
     answer = check_shape(path, _line_adapters()[1], parse_json(path, line, number), place)
-    for name in ("scores", "valid", "lines"):
+    for name in ("scores", "valid", "lines", "texts"):
         column = getattr(answer, name)
         if column is not None and len(column) != len(answer.ids):
             raise FormatError(path, f"{place}.{name}", f"has {len(column)} entries for {len(answer.ids)} ids")
@@ -166,6 +170,7 @@ def _assemble_run(header: RunHeader, answers: list[AnswerLine]) -> Run:
         valid=np.array([flag for answer in answers for flag in answer.valid or ()], bool) if has_validity else None,
         first_line=first_line,
         last_line=last_line,
+        texts=hit_texts(text for answer in answers for text in answer.texts or [None] * len(answer.ids)),
         provenance=header.provenance,
         dropped=header.dropped,
         details=tuple(answer.details for answer in answers) if any(a.details != NOTHING_KNOWN for a in answers) else None,

@@ -14,6 +14,7 @@ from searchmark.formats.suites.checks import check_cases, check_defaults, lost_f
 from searchmark.formats.suites.source import Entry, Source, as_text
 from searchmark.io.data import check_shape, row_text, write_rows
 from searchmark.io.store import atomic_write
+from searchmark.records.dataframes import PASSAGE_COLUMN_NAMES
 from searchmark.records.document import field_texts
 from searchmark.records.judgments import Judgment
 from searchmark.records.matching import split_line_range
@@ -21,11 +22,14 @@ from searchmark.records.suite import Case, Defaults, Suite
 
 # Curated case lists: ``query``, ``expectedIds`` in the order that is wanted, and a category.
 
-_CASE_LIST_FIELDS = ("id", "query", "expected_ids", "category", "tags")
+_CASE_LIST_FIELDS = ("id", "query", "expected_ids", "category", "tags", *PASSAGE_COLUMN_NAMES)
 
 
 def read_case_list(source: Source) -> Suite:
-    """Expected ids are targets of grade 1 with their position as rank; a case without id is named by its number from 1."""
+    """Expected ids are targets of grade 1 with their position as rank; a case without id is named by its number from 1.
+
+    Where a case has expected passages, these are its targets, and the ids are not.
+    """
     entries = source.entries()
     cases = [_case_of_list(entry, number) for number, entry in enumerate(entries, 1)]
     check_cases(source.path, cases)
@@ -33,16 +37,17 @@ def read_case_list(source: Source) -> Suite:
 
 
 def _case_of_list(entry: Entry, number: int) -> Case:
-    orders = _orders(entry)
+    orders, passages = _orders(entry), entry.texts(*PASSAGE_COLUMN_NAMES)
     ranks = {target: rank for rank, target in enumerate(orders[0], 1)}
     targets = dict.fromkeys(target for order in orders for target in order)
     return Case(
         id=entry.maybe_text("id") or str(number),
         query=entry.text("query"),
-        judgments=tuple(Judgment(target, rank=ranks.get(target)) for target in targets),
+        judgments=tuple(Judgment(each, "text") for each in dict.fromkeys(passages))
+        or tuple(Judgment(target, rank=ranks.get(target)) for target in targets),
         category=entry.maybe_text("category"),
         tags=tuple(entry.texts("tags")),
-        other_orders=tuple(map(tuple, orders[1:])),
+        other_orders=() if passages else tuple(map(tuple, orders[1:])),
         fields=entry.rest(*_CASE_LIST_FIELDS),
     )
 

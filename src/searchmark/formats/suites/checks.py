@@ -17,7 +17,7 @@ from searchmark.io.data import TOO_DEEP, check_shape, is_too_deep
 from searchmark.measures.grammar import parse_measure
 from searchmark.measures.hits import wrong_in_order
 from searchmark.records.judgments import Judgment, Match, ScoreRange
-from searchmark.records.matching import compile_glob, has_reversed_lines, nfc, normal_path
+from searchmark.records.matching import compile_glob, has_reversed_lines, nfc, normal_path, words_of_text
 from searchmark.records.sentences import list_first
 from searchmark.records.suite import Case, Defaults, Suite, SuiteKind
 
@@ -54,6 +54,8 @@ def check_defaults(path: str | PathLike[str], defaults: Defaults) -> None:
     """Refuse defaults that no measure could be asked with."""
     if defaults.rel < 1:
         raise FormatError(path, "defaults.rel", f"{defaults.rel} is not a grade from 1")
+    if not 0 < defaults.overlap <= 1:
+        raise FormatError(path, "defaults.overlap", f"{defaults.overlap} is not a share of words: above 0, at most 1")
     for row, name in enumerate(defaults.measures):
         try:
             parse_measure(name)
@@ -155,8 +157,7 @@ def _judgment_key(judgment: Judgment) -> tuple[str, str]:
 def _check_judgment(path: str | PathLike[str], place: str, judgment: Judgment) -> None:
     if not judgment.target:
         raise FormatError(path, f"{place}.target", "is empty")
-    if judgment.match == "glob":
-        _check_glob(path, f"{place}.target", judgment.target)
+    _check_target(path, f"{place}.target", judgment)
     if abs(judgment.grade) > HIGHEST_GRADE:
         raise FormatError(path, f"{place}.grade", f"{judgment.grade} is beyond ±{HIGHEST_GRADE}")
     if judgment.gain is not None and not (isfinite(judgment.gain) and ceil(judgment.gain) == judgment.grade):
@@ -166,11 +167,18 @@ def _check_judgment(path: str | PathLike[str], place: str, judgment: Judgment) -
         raise FormatError(path, f"{place}.aspects", f"the highest of their grades is not the grade {judgment.grade}")
     if judgment.rank is not None and not 1 <= judgment.rank <= HIGHEST_GRADE:
         raise FormatError(path, f"{place}.rank", f"{judgment.rank} is not a rank; ranks start at 1")
-    if judgment.match == "lines" and has_reversed_lines(judgment.target):
-        raise FormatError(path, f"{place}.target", f"the lines of {judgment.target!r} end before they begin")
     for name, (low, high) in _score_ranges_of(path, f"{place}.score_range", judgment.score_range):
         if not -inf < low <= high < inf:
             raise FormatError(path, name, f"its low end {low} is not a number below its high end {high}")
+
+
+def _check_target(path: str | PathLike[str], place: str, judgment: Judgment) -> None:
+    if judgment.match == "glob":
+        _check_glob(path, place, judgment.target)
+    if judgment.match == "lines" and has_reversed_lines(judgment.target):
+        raise FormatError(path, place, f"the lines of {judgment.target!r} end before they begin")
+    if judgment.match == "text" and not words_of_text(judgment.target).strip():
+        raise FormatError(path, place, f"{shortened(repr(judgment.target), 60)} has no words that a hit could hold")
 
 
 def _score_ranges_of(

@@ -150,7 +150,9 @@ def _header(suite: Suite) -> dict[str, Any]:
         "name": suite.name,
         "kind": suite.kind,
         "description": suite.description,
-        "defaults": asdict(suite.defaults),
+        "defaults": {
+            name: value for name, value in asdict(suite.defaults).items() if name != "overlap" or suite.judgments.of_text.any()
+        },
         "model": suite.model,
         "missing": suite.missing,
         "metadata": {name: value for name, value in suite.metadata.items() if name != APPROVALS_FIELD or value != approvals},

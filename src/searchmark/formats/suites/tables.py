@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+from ast import literal_eval
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -18,7 +19,7 @@ from searchmark.formats.input_file import column_names, most_frequent, placed_pa
 from searchmark.formats.suites.checks import GradeReader, check_cases
 from searchmark.formats.suites.source import Entry, Source, as_text
 from searchmark.io.rows import csv_rows, parquet_columns
-from searchmark.records.dataframes import SUITE_COLUMN_NAMES
+from searchmark.records.dataframes import PASSAGE_COLUMN_NAMES, SUITE_COLUMN_NAMES
 from searchmark.records.judgments import Judgment, Match
 from searchmark.records.sentences import list_first, quote_name
 from searchmark.records.suite import Case, Suite
@@ -125,7 +126,9 @@ class TableRoles:
 
     @property
     def match(self) -> Match:
-        """Files and paths are compared as paths, anything else as ids."""
+        """Passages are compared as texts, files and paths as paths, anything else as ids."""
+        if self.target in PASSAGE_COLUMN_NAMES:
+            return "text"
         return "path" if {"file", "files", "path", "paths"} & {*self.target.split("_")} else "id"
 
     @property
@@ -201,6 +204,8 @@ def _given_column(path: Path, columns: list[str], role: str, name: str) -> str:
 
 DIFFERENCES_SHOWN = 5
 
+OTHER_TARGETS = {*SUITE_COLUMN_NAMES["target"]} - {*PASSAGE_COLUMN_NAMES}
+
 
 @dataclass
 class _QuestionRows:
@@ -236,6 +241,8 @@ def read_table(source: Source) -> Suite:
         if differences
         else []
     )
+    if roles.match == "text":
+        notes += [f"{roles.target} is judged, {name} is not" for name in rows.columns if snake_case(name) in OTHER_TARGETS]
     return Suite.from_cases(
         source.name,
         judged,
@@ -260,7 +267,7 @@ def _read_questions(source: Source, rows: TableRows, roles: TableRoles) -> tuple
             question = questions[case] = _QuestionRows(query, _text_in_column(entry, roles.category), own)
         else:
             differences |= _keep_common(entry, case, question, _QuestionRows(query, _text_in_column(entry, roles.category), own))
-        targets = list(_targets(entry, roles.target, split=split))
+        targets = list(_targets(entry, roles.target, split=split, parted=roles.match != "text"))
         if roles.grade is not None and targets and _text_in_column(entry, roles.grade) is None:
             counts["hits_without_rating"] += len(targets)
             continue
@@ -309,11 +316,11 @@ def _keep_common(entry: Entry, case: str, question: _QuestionRows, row: _Questio
     return differing
 
 
-def _targets(entry: Entry, name: str, *, split: bool) -> Iterator[str]:
-    """What should be found: one target, a list, or, in a cell of text, a list in JSON or separated by semicolons."""
+def _targets(entry: Entry, name: str, *, split: bool, parted: bool) -> Iterator[str]:
+    """What should be found: one target or a list; in a cell, a list in JSON or as Python prints it, or ``parted`` by semicolons."""
     value = entry.values.get(name)
     if isinstance(value, str) and split:
-        value = _parse_list(value.strip())
+        value = _parse_list(value.strip(), parted=parted)
     for row, each in enumerate(value if isinstance(value, list) else [value]):
         target = as_text(each)
         if target is None and each is not None:
@@ -322,12 +329,12 @@ def _targets(entry: Entry, name: str, *, split: bool) -> Iterator[str]:
             yield target.strip()
 
 
-def _parse_list(cell: str) -> list[Any]:
-    if cell.startswith("["):
+def _parse_list(cell: str, *, parted: bool) -> list[Any]:
+    for parse in (json.loads, literal_eval) if cell.startswith("[") else ():
         try:
-            items = json.loads(cell)
-        except (ValueError, RecursionError):
-            items = None
+            items = parse(cell)
+        except (ValueError, RecursionError, SyntaxError, MemoryError):
+            continue
         if isinstance(items, list):
             return items
-    return [part.strip() for part in cell.split(";")]
+    return [part.strip() for part in cell.split(";")] if parted else [cell]

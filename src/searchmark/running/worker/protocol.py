@@ -14,7 +14,7 @@ from time import perf_counter_ns
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
-from searchmark.agents.answers import LONGEST_ID, HitReader, HitStream, is_finite_number, is_table
+from searchmark.agents.answers import LONGEST_ID, LONGEST_TEXT, HitReader, HitStream, is_finite_number, is_table
 from searchmark.io.data import is_too_deep
 from searchmark.io.secrets import end_of, excerpt_of
 from searchmark.records.document import is_line_range
@@ -145,7 +145,7 @@ NEEDS_CORPUS = "needs a corpus: name what to search with --corpus or --repo"
 
 DEEPEST = 32  # lists and objects inside each other, in what an agent says of itself or of an answer
 
-DROPPED_KINDS = frozenset({"beyond_depth", "scores_unusable", "lines_unusable", "merged_chunks", "not_chunks"})
+DROPPED_KINDS = frozenset({"beyond_depth", "scores_unusable", "lines_unusable", "merged_chunks", "not_chunks", "texts_cut"})
 
 _BYTES_PER_CHARACTER = 6  # bytes that one character takes in JSON at most
 
@@ -154,7 +154,7 @@ _REPLY_MARGIN = 1 << 20
 
 def longest_answer(depth: int) -> int:
     """How many bytes a reply can have at most."""
-    return depth * (LONGEST_ID * _BYTES_PER_CHARACTER + 64) + _REPLY_MARGIN
+    return depth * ((LONGEST_ID + LONGEST_TEXT) * _BYTES_PER_CHARACTER + 64) + _REPLY_MARGIN
 
 
 def reply_problem(operation: str, reply: Mapping[str, Any], depth: int) -> str | None:
@@ -177,7 +177,7 @@ def _shape_problem(shape: Mapping[str, _Check], reply: Mapping[str, Any], depth:
     for key, (fits, required) in shape.items():
         if (key in reply or required) and not fits(reply.get(key), depth):
             return malformed_reason(key)
-    for column in ("scores", "lines"):
+    for column in _BESIDE_IDS:
         if reply.get(column) is not None and len(reply[column]) != len(reply["ids"]):
             return malformed_reason(column)
     return None
@@ -229,6 +229,16 @@ def _are_scores(value: Any, _: int) -> bool:
 
 def _are_lines(value: Any, _: int) -> bool:
     return value is None or (isinstance(value, list) and all(each is None or is_line_range(each) for each in value))
+
+
+def _are_texts(value: Any, _: int) -> bool:
+    return value is None or (
+        isinstance(value, list) and all(each is None or (type(each) is str and len(each) <= LONGEST_TEXT) for each in value)
+    )
+
+
+def _are_starts(value: Any, _: int) -> bool:
+    return value is None or (isinstance(value, list) and all(each is None or _is_count(each) for each in value))
 
 
 def _are_counts(value: Any, _: int) -> bool:
@@ -303,7 +313,15 @@ _FAILURE: dict[str, _Check] = {
     "spent": (_is_flag, False),
 }
 
-_PART: dict[str, _Check] = {"ids": (_are_ids, True), "scores": (_are_scores, False), "lines": (_are_lines, False)}
+_PART: dict[str, _Check] = {
+    "ids": (_are_ids, True),
+    "scores": (_are_scores, False),
+    "lines": (_are_lines, False),
+    "texts": (_are_texts, False),
+    "starts": (_are_starts, False),
+}
+
+_BESIDE_IDS = tuple(_PART)[1:]
 
 
 _USAGE_SHAPE: dict[str, _Check] = {
@@ -351,7 +369,7 @@ _SHAPES: dict[str, dict[str, _Check]] = {
 }
 
 
-# An answer that has been read, made plain: ids, scores and lines that JSON can hold, and what an agent says beside them.
+# An answer that has been read, made plain: ids, scores, lines and texts that JSON can hold, and what an agent says beside them.
 
 Reply = dict[str, Any]
 
@@ -371,6 +389,9 @@ def encode_hits(reader: HitReader, begin: int = 0) -> Reply:
         hits["scores"] = scores
     if lines.count(None) < len(lines):
         hits["lines"] = [None if span is None else list(span) for span in lines]
+    for name, column in (("texts", reader.texts[begin:]), ("starts", reader.starts[begin:])):
+        if any(each is not None for each in column):
+            hits[name] = column
     return hits
 
 
@@ -509,7 +530,7 @@ class HitReceiver:
         _refuse(reply_problem("search", last, self._depth - self._hits))
         frames = [*self._parts, last]
         whole = last | {"ids": [hit for frame in frames for hit in frame["ids"]]}
-        for column in ("scores", "lines"):
+        for column in _BESIDE_IDS:
             if any(frame.get(column) for frame in frames):
                 whole[column] = [each for frame in frames for each in frame.get(column) or [None] * len(frame["ids"])]
         return whole

@@ -218,7 +218,8 @@ class Server:
     def _run_search(self, request: Reply, send: Callable[[Reply], None] | None) -> tuple[HitReader, Reply, int]:
         """Search while the clock runs; a search that fails has taken its time as well. How many hits were sent is told too."""
         query, depth, retrieve = request["query"], request["depth"], self._retrieve(request)
-        reader, parts, sender = HitReader(depth, self._rule, self._chunked_names), None, None
+        reader = HitReader(depth, self._rule, self._chunked_names, passages=bool(request.get("passages")))
+        parts, sender = None, None
         start = perf_counter_ns()
         try:
             result = retrieve(query, depth)

@@ -1,0 +1,175 @@
+"""Passages are targets: what a retriever for RAG returns counts by the chunk, not by its file, each in a process of its own."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+TOPICS = ["kettle", "teapot", "samovar", "strainer", "caddy", "infuser", "saucer", "whisk", "tongs", "gaiwan"]
+SECTION = "## The {0}\n\nThe {0} is kept on shelf {1} of the pantry.\nIt is cleaned with warm water on day {1} of every month.\n"
+RETRIEVERS = '''
+"""Retrievers as LangChain and LlamaIndex make them: chunks of files, with their texts and where they begin."""
+
+from dataclasses import dataclass, field
+from pathlib import Path
+
+
+@dataclass
+class Document:
+    page_content: str
+    metadata: dict = field(default_factory=dict)
+
+
+@dataclass
+class TextNode:
+    text: str
+    metadata: dict
+    start_char_idx: int
+    end_char_idx: int
+
+
+@dataclass
+class NodeWithScore:
+    node: TextNode
+    score: float
+
+
+def chunks(size):
+    for file in sorted(Path("docs").glob("*.md")):
+        text = file.read_text()
+        for start in range(0, len(text), size):
+            yield str(file), start, text[start : start + size]
+
+
+def words(text):
+    return {word.strip("?.#").lower() for word in text.split()}
+
+
+class LangChain:
+    size, offsets = 120, True
+
+    def invoke(self, query):
+        ranked = sorted(chunks(self.size), key=lambda chunk: -len(words(query) & words(chunk[2])))[:5]
+        return [Document(text, {"source": path} | ({"start_index": start} if self.offsets else {})) for path, start, text in ranked]
+
+
+class WithoutOffsets(LangChain):
+    offsets = False
+
+
+class WrongChunk(LangChain):
+    """Always the last chunk of the file that the right one is in."""
+
+    def invoke(self, query):
+        last = {path: (path, start, text) for path, start, text in chunks(self.size)}
+        right = [document.metadata["source"] for document in super().invoke(query)]
+        return [Document(last[path][2], {"source": path, "start_index": last[path][1]}) for path in dict.fromkeys(right)]
+
+
+class LlamaIndex(LangChain):
+    def retrieve(self, query):
+        found = super().invoke(query)
+        starts = [document.metadata["start_index"] for document in found]
+        return [
+            NodeWithScore(TextNode(d.page_content, {"file_path": d.metadata["source"]}, start, start + len(d.page_content)), 1 / n)
+            for n, (d, start) in enumerate(zip(found, starts), 1)
+        ]
+
+
+class Paths:
+    def retrieve(self, query, k):
+        return list(dict.fromkeys(document.metadata["source"] for document in LangChain().invoke(query)))
+
+
+class Texts(LangChain):
+    """Mappings with an id and a text."""
+
+    def retrieve(self, query):
+        return [{"id": d.metadata["source"], "text": d.page_content} for d in super().invoke(query)]
+'''
+
+
+@pytest.fixture
+def pantry(tmp_path: Path) -> Path:
+    (tmp_path / "docs").mkdir()
+    for name, topics in (("upper.md", TOPICS[:5]), ("lower.md", TOPICS[5:])):
+        text = "".join(SECTION.format(topic, number) for number, topic in enumerate(topics, 1))
+        (tmp_path / "docs" / name).write_text(
+            text + "\n## The end\n\nNothing else is kept here, and nothing needs to be cleaned.\n"
+        )
+    (tmp_path / "rag.py").write_text(RETRIEVERS)
+    return tmp_path
+
+
+def cases(pantry: Path, match: str) -> Path:
+    """The shelf of each thing: by its text, or by the line that says it."""
+    rows = []
+    for number, topic in enumerate(TOPICS):
+        path, place = f"docs/{'upper' if number < 5 else 'lower'}.md", number % 5 + 1
+        text = f"the {topic.upper()}  is kept on\nshelf {place} of the pantry"
+        line = (place - 1) * 4 + 3
+        target = text if match == "text" else f"{path}#L{line}-L{line}"
+        rows.append({"id": topic, "query": f"Where is the {topic}?", "judgments": [{"target": target, "match": match}]})
+    file = pantry / "cases.json"
+    file.write_text(json.dumps({"schema_version": 1, "name": "pantry", "cases": rows}))
+    return file
+
+
+def run(folder: Path, *arguments: str, code: int = 0) -> subprocess.CompletedProcess[str]:
+    done = subprocess.run(
+        [Path(sys.executable).with_name("searchmark"), *arguments],
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        check=False,
+        env={**os.environ, "COLUMNS": "160"},
+    )
+    assert done.returncode == code, done.stdout[-3000:] + done.stderr[-3000:]
+    return done
+
+
+def evaluate(folder: Path, agent: str, *more: str, code: int = 0) -> dict[str, Any]:
+    command = ("evaluate", "--gold-set", "cases.json", "--agent", f"rag.py:{agent}", "-m", "R@5", "--no-archive", "-q")
+    run(folder, *command, "-o", "out.json", *more, code=code)
+    return next(iter(json.loads((folder / "out.json").read_text())["agents"].values()))
+
+
+def mean(agent: dict[str, Any]) -> float:
+    return agent["measures"]["R@5"]["mean"]
+
+
+CORPUS = ("--corpus", ".", "--include", "docs/**")
+
+
+@pytest.mark.parametrize("agent", ["LangChain", "WithoutOffsets", "LlamaIndex", "Texts"])
+@pytest.mark.parametrize("match", ["lines", "text"])
+def test_a_retriever_of_chunks_is_measured_by_the_chunk(pantry: Path, agent: str, match: str) -> None:
+    cases(pantry, match)
+    assert mean(evaluate(pantry, agent, *CORPUS)) >= 0.8
+
+
+@pytest.mark.parametrize("match", ["lines", "text"])
+def test_the_wrong_chunk_of_the_right_file_finds_nothing(pantry: Path, match: str) -> None:
+    cases(pantry, match)
+    assert mean(evaluate(pantry, "WrongChunk", *CORPUS, code=2 if match == "text" else 0)) == 0
+
+
+def test_passages_need_no_corpus(pantry: Path) -> None:
+    cases(pantry, "text")
+    assert mean(evaluate(pantry, "LangChain")) >= 0.8
+
+
+@pytest.mark.parametrize("match", ["lines", "text"])
+def test_hits_that_name_files_alone_are_not_trusted_where_parts_are_judged(pantry: Path, match: str) -> None:
+    cases(pantry, match)
+    agent = evaluate(pantry, "Paths", *CORPUS, code=2)
+    assert agent["status"] == "untrusted"
+    said = run(pantry, "evaluate", "--gold-set", "cases.json", "--agent", "rag.py:Paths", *CORPUS, "--no-archive", code=2)
+    assert "says which part of its document it is, like 'docs/" in " ".join(said.stdout.split())
+    assert ("return lines" if match == "lines" else "return the text of each hit") in " ".join(said.stdout.split())
