@@ -173,3 +173,93 @@ def test_hits_that_name_files_alone_are_not_trusted_where_parts_are_judged(pantr
     said = run(pantry, "evaluate", "--gold-set", "cases.json", "--agent", "rag.py:Paths", *CORPUS, "--no-archive", code=2)
     assert "says which part of its document it is, like 'docs/" in " ".join(said.stdout.split())
     assert ("return lines" if match == "lines" else "return the text of each hit") in " ".join(said.stdout.split())
+
+
+def passage(number: int) -> str:
+    return f"The {TOPICS[number]} is kept on shelf {number % 5 + 1} of the pantry."
+
+
+def question(number: int) -> str:
+    return f"Where is the {TOPICS[number]}?"
+
+
+FORMS = {
+    "table.csv": "question,expected_file,expected_passage\n"
+    + "".join(f'{question(n)},docs/upper.md,"{passage(n)}"\n' for n in range(10)),
+    "ragas.csv": "user_input,reference_contexts,reference\n"
+    + "".join(f'{question(n)},"{[passage(n)]}",shelf\n' for n in range(10)),
+    "rows.jsonl": "".join(json.dumps({"user_input": question(n), "reference_contexts": [passage(n)]}) + "\n" for n in range(10)),
+    "index.json": json.dumps({"examples": [{"query": question(n), "reference_contexts": [passage(n)]} for n in range(10)]}),
+    "list.json": json.dumps(
+        [{"query": question(n), "expectedIds": ["docs/upper.md"], "expectedPassages": [passage(n)]} for n in range(10)]
+    ),
+}
+
+
+@pytest.mark.parametrize("name", list(FORMS))
+def test_expected_passages_are_read_as_tools_for_rag_write_them(pantry: Path, name: str) -> None:
+    (pantry / name).write_text(FORMS[name])
+    (pantry / name).rename(pantry / "cases.json") if name.endswith(".json") else None
+    command = ("evaluate", "--agent", "rag.py:LangChain", "-m", "R@5", "--no-archive", "-o", "out.json", "--gold-set")
+    said = run(pantry, *command, "cases.json" if name.endswith(".json") else name).stdout
+    (agent,) = json.loads((pantry / "out.json").read_text())["agents"].values()
+    assert mean(agent) >= 0.8
+    assert {each["match"] for case in agent["cases"].values() for each in case["expected"]} == {"text"}
+    assert "50 % of its words in one piece" in " ".join(said.split())
+    assert ("expected_passage is judged, expected_file is not" in said) == (name == "table.csv")
+
+
+def test_a_suite_says_how_much_of_a_passage_a_hit_must_hold(pantry: Path) -> None:
+    file = cases(pantry, "text")
+    content = json.loads(file.read_text())
+    found = {}
+    for overlap in (0.3, 1.0):
+        file.write_text(json.dumps(content | {"defaults": {"overlap": overlap}}))
+        found[overlap] = mean(evaluate(pantry, "LangChain"))
+        hashes = json.loads((pantry / "out.json").read_text())["suite"]["hashes"]
+        found[hashes["judgments"]] = overlap
+    assert found[1.0] < found[0.3]  # a passage that is cut in two is in no chunk as a whole
+    assert len(found) == 4  # and what is judged is another thing
+    file.write_text(json.dumps(content | {"defaults": {"overlap": 1.5}}))
+    done = run(pantry, "evaluate", "--gold-set", "cases.json", "--agent", "rag.py:LangChain", code=4)
+    assert "defaults.overlap: 1.5 is not a share of words: above 0, at most 1" in done.stderr
+
+
+def test_a_saved_run_and_one_that_is_resumed_keep_the_texts_of_hits(pantry: Path) -> None:
+    cases(pantry, "text")
+    first = mean(evaluate(pantry, "LangChain", "--save-run", "run.jsonl", "--journal", "journals"))
+    assert mean(evaluate(pantry, "LangChain", "--journal", "journals", "--resume")) == first
+    run(pantry, "evaluate", "--gold-set", "cases.json", "--run", "run.jsonl", "-m", "R@5", "--no-archive", "-q", "-o", "again.json")
+    (again,) = json.loads((pantry / "again.json").read_text())["agents"].values()
+    assert mean(again) == first
+    lines = [json.loads(line) for line in (pantry / "run.jsonl").read_text().splitlines()]
+    assert all(len(line["texts"]) == len(line["ids"]) for line in lines[1:])
+
+
+def test_chunks_are_not_merged_into_files_where_passages_are_judged(pantry: Path) -> None:
+    cases(pantry, "text")
+    (pantry / "searchmark.yaml").write_text("agents:\n  - name: chunks\n    source: rag.py:Chunks\n    chunk_of: '{file}#{n}'\n")
+    more = "\n\nclass Chunks(LangChain):\n    def retrieve(self, query):\n"
+    more += "        return [{'id': f\"{d.metadata['source']}#{n}\", 'text': d.page_content}"
+    (pantry / "rag.py").write_text(RETRIEVERS + f"{more} for n, d in enumerate(super().invoke(query))]\n")
+    command = ("evaluate", "--gold-set", "cases.json", "--config", "searchmark.yaml", "--agent", "chunks=rag.py:Chunks")
+    run(pantry, *command, "-m", "R@5", "--no-archive", "-q", "-o", "out.json")
+    (agent,) = json.loads((pantry / "out.json").read_text())["agents"].values()
+    assert mean(agent) >= 0.8
+    assert not agent["dropped"].get("merged_chunks")
+
+
+def test_a_retriever_is_checked_against_the_corpus_that_is_named(pantry: Path) -> None:
+    check = ("agents", "--check", "rag.py:LangChain")
+    assert "whether its hits exist is not known: name what it searches with --corpus" in run(pantry, *check).stdout
+    assert "passed all checks: 6 queries, each asked twice\n" in run(pantry, *check, "--corpus", ".").stdout
+    assert "files that do not exist: 'docs/" in run(pantry, *check, "--corpus", "docs", code=1).stdout
+    (pantry / "searchmark.yaml").write_text("corpus: {path: docs}\n")
+    assert "files that do not exist: 'docs/" in run(pantry, *check, "--config", "searchmark.yaml", code=1).stdout
+
+
+def test_chunks_of_one_file_are_different_hits_when_runs_are_compared(pantry: Path) -> None:
+    cases(pantry, "text")
+    agents = ("--agents", "rag.py:LangChain", "rag.py:WrongChunk")
+    said = run(pantry, "compare", "--gold-set", "cases.json", *agents, "-m", "R@5", "--no-archive", code=2).stdout
+    assert f"the first hit changed in {len(TOPICS)}" in said

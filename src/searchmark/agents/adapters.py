@@ -120,7 +120,8 @@ def adapt_agent(agent: Any, name: str, *, borrowed: bool = False) -> RetrievalAg
         raise UsageError(f"the agent {name!r} has no method 'retrieve'{_similar_method_name(agent)}; {needs}")
     _refuse_more_arguments(method, name)
     initialize = _initialize(agent, name) if callable(getattr(agent, "initialize", None)) else None
-    return _AdaptedAgent(agent, initialize, _search(method), borrowed=borrowed)
+    search, takes_count = _search(method)
+    return _AdaptedAgent(agent, initialize, search, borrowed=borrowed, takes_count=takes_count)
 
 
 def _similar_method_name(agent: Any) -> str:
@@ -174,23 +175,23 @@ def _initialize(agent: Any, name: str) -> Callable[[Corpus], Any]:
     return with_path
 
 
-def _search(function: Callable[..., Any]) -> Callable[[str, int], Any]:
-    """How to call a function that takes a query and a number, or only a query."""
+def _search(function: Callable[..., Any]) -> tuple[Callable[[str, int], Any], bool]:
+    """How to call a function that takes a query and a number, or only a query; and whether it takes a number."""
     try:
         parameters = inspect.signature(function).parameters.values()
     except (TypeError, ValueError):  # written in C, and silent about its arguments
-        return function
+        return function, True
     second = next(iter([each for each in parameters if each.kind in _POSITIONAL][1:]), None)
     if second is not None and (second.name in _COUNT_NAMES or second.default is inspect.Parameter.empty):
-        return function
+        return function, True
     if any(each.kind is inspect.Parameter.VAR_POSITIONAL for each in parameters):
-        return function
+        return function, True
     keyword = next(
         (each.name for each in parameters if each.kind is inspect.Parameter.KEYWORD_ONLY and each.name in _COUNT_NAMES), None
     )
     if keyword is not None:
-        return lambda query, k: function(query, **{keyword: k})
-    return lambda query, k: function(query)  # noqa: ARG005  # it gives as many hits as it likes
+        return (lambda query, k: function(query, **{keyword: k})), True
+    return (lambda query, k: function(query)), False  # noqa: ARG005  # it gives as many hits as it likes
 
 
 def _positional(method: Callable[..., Any]) -> list[inspect.Parameter]:
@@ -205,9 +206,16 @@ class _AdaptedAgent(RetrievalAgent):
     """
 
     def __init__(
-        self, agent: Any, initialize: Callable[[Corpus], Any] | None, search: Callable[..., Any], *, borrowed: bool
+        self,
+        agent: Any,
+        initialize: Callable[[Corpus], Any] | None,
+        search: Callable[..., Any],
+        *,
+        borrowed: bool,
+        takes_count: bool,
     ) -> None:
         self._agent, self._initialize, self._search, self._borrowed = agent, initialize, search, borrowed
+        self.takes_count = takes_count
         self._ours = agent if isinstance(agent, RetrievalAgent) else RetrievalAgent()
         self._loop = AgentEventLoop()
         self.needs_corpus = initialize is not None and self._ours.needs_corpus

@@ -34,9 +34,7 @@ def answer_ranks(matched: MatchedRun, case: int, answer: int, existing: Existing
     if Spelling.of(run.ids).lines:
         run = split_line_ids(run)
     kinds = CaseKinds.of(matched.suite).for_run(matched.suite, run)
-    by_path = bool(kinds.paths[case] or kinds.described[case])
-    distinct = distinct_hits(run, answer, paths=by_path, lines=bool(kinds.lines[case]))
-    ranks = {hit.row: rank for rank, hit in enumerate(distinct, 1)}
+    ranks = {hit.row: rank for rank, hit in enumerate(distinct_hits(run, answer, kinds, case), 1)}
     return [ranks.get(row) for row in run.rows_of(answer).tolist()]
 
 

@@ -191,7 +191,8 @@ def find_agent_problems(
             if problem:
                 return AgentCheck(spec.name, (problem,))
             known = existing if corpus is not None or reply.get("needs_corpus") else None
-            return AgentCheck(spec.name, tuple(_all_problems(process, location, known, seconds)), known is not None)
+            problems = _all_problems(process, location, known, seconds, takes_count=bool(reply.get("takes_count", True)))
+            return AgentCheck(spec.name, tuple(problems), known is not None)
         finally:
             process.end()
 
@@ -212,7 +213,9 @@ def _sample_corpus(path: str | PathLike[str] | None, *, network: bool) -> Iterat
         yield Folder("shop", folder), ExistingIds(tuple(FILES), folder)
 
 
-def _all_problems(process: Worker, location: Documents | Folder, existing: ExistingIds | None, seconds: float) -> Sequence[str]:
+def _all_problems(
+    process: Worker, location: Documents | Folder, existing: ExistingIds | None, seconds: float, *, takes_count: bool
+) -> Sequence[str]:
     place = location.to_plain()
     for action, request in (
         ("initialize", {"op": "prepare", "location": place}),
@@ -235,6 +238,8 @@ def _all_problems(process: Worker, location: Documents | Folder, existing: Exist
             if "ended" in first:
                 return _merge_query_problems(of_queries)
             continue
+        if not takes_count:  # it was told how many hits to give when it was made
+            first["dropped"].pop("beyond_depth", None)
         for odd in _answer_problems(first, existing):
             of_queries.setdefault(odd, []).append(query_text)
         again = _ask_or_failure(process, {"op": "again", **search}, seconds)

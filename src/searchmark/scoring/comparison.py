@@ -120,11 +120,16 @@ def first_hits_of(scores: Scores) -> list[list[str] | None]:
 
 
 def _first_hits(run: Run, case: str, files: bool) -> list[str] | None:
-    """The first distinct hits of an answer; a file has one name, however it is spelt and whichever of its lines are meant."""
+    """The first distinct hits of an answer; a file has one name, however it is spelt and whichever of its lines are meant.
+
+    Where passages are judged, hits are what they say.
+    """
     row = run.index.get(case)
     if row is not None and run.status[row] in (ERROR, TIMEOUT, NOT_RUN):
         return None
     hits = run.ids_of(row) if row is not None and run.status[row] == OK else []
+    if run.texts is not None and row is not None and hits:
+        hits = [run.texts[hit] or name for name, hit in zip(hits, run.rows_of(row).tolist(), strict=True)]
     names = (normal_path(split_line_range(hit)[0]) for hit in hits) if files else iter(hits)
     first: dict[str, None] = {}
     while len(first) < CHURN_DEPTH and (name := next(names, None)) is not None:

@@ -454,9 +454,7 @@ def match_each_case(matching: Matching, cases: Ints, kinds: CaseKinds) -> CaseMa
     for case in cases.tolist():
         judgments, first = matching.suite.cases[case].judgments, int(matching.suite.judgments.starts[case])
         answer = int(matching.rows[case])
-        by_path = bool(kinds.paths[case] or kinds.described[case])  # globs are about paths
-        by_text = bool(kinds.text[case])
-        answer_hits = distinct_hits(matching.run, answer, paths=by_path, lines=by_text or bool(kinds.lines[case]), texts=by_text)
+        answer_hits = distinct_hits(matching.run, answer, kinds, case)
         matches = match_case(judgments, answer_hits, DescriptionRules.of(matching.suite, case))
         numbers = {place: number for number, (place, _, _) in enumerate(matches.graded, len(hits))}
         met_pairs += [(first + row, numbers[place]) for row, place in matches.met.items()]
@@ -486,13 +484,14 @@ def _directory_pairs(
     return pairs_of_case(case, judged_paths, ranks)
 
 
-def distinct_hits(run: Run, row: int, *, paths: bool, lines: bool, texts: bool = False) -> list[DistinctHit]:
-    """The hits of one answer, best first, each once; with ``paths`` two spellings of a path are one hit."""
-    name_of = normal_path if paths else nfc
+def distinct_hits(run: Run, row: int, kinds: CaseKinds, case: int) -> list[DistinctHit]:
+    """The hits of one answer to a case, best first, each once; where paths are judged two spellings of one are one hit."""
+    name_of = normal_path if kinds.paths[case] or kinds.described[case] else nfc  # globs are about paths
+    parts, texts = kinds.passages[case], run.texts if kinds.text[case] else None
     first: dict[tuple[str, LineRange | None, str | None], DistinctHit] = {}
     for hit, hit_row in zip(run.ids_of(row), run.rows_of(row).tolist(), strict=True):
-        line_range = run.lines_of(hit_row) if lines else None
-        name, text = name_of(hit), run.texts[hit_row] if texts and run.texts is not None else None
+        line_range = run.lines_of(hit_row) if parts else None
+        name, text = name_of(hit), None if texts is None else texts[hit_row]
         first.setdefault((name, line_range, text), DistinctHit(hit, name, line_range, hit_row, text))
     return list(first.values())
 

@@ -16,6 +16,7 @@ from searchmark import (
     Corpus,
     Finding,
     Hit,
+    Judgment,
     Provenance,
     Report,
     Run,
@@ -173,6 +174,12 @@ def _with_grades_of_0() -> Asked:
     return replace(one, suite=Suite.from_cases(one.suite.name, cases))
 
 
+def _with_line_judgments() -> Asked:
+    one = asked()
+    cases = [replace(case, judgments=(Judgment("d0001#L3-L9", "lines"),)) for case in one.suite.cases]
+    return replace(one, suite=Suite.from_cases(one.suite.name, cases))
+
+
 def _two_snapshots() -> Report:
     """Two agents, each about two states: only the pairs that cross both say nothing."""
     made = [
@@ -243,6 +250,7 @@ REPORTS: dict[str, Callable[[], Report]] = {
     "all-answers-empty": asked().answering(60, status="empty", hits=()).report,
     "only-duplicates": asked().answering(60, hits=tuple(Hit("d0001", rank, 1 / rank) for rank in range(1, 11))).report,
     "one-document": asked().answering(60, hits=(Hit("d0001", 1, 0.9),)).report,
+    "no-passages": lambda: _with_line_judgments().report(),
     "same-answers": asked().answering(60, hits=(Hit("d0001", 1, 0.9), Hit("d0002", 2, 0.8))).report,
     "undefined-values": replace(asked(), measures=("Tau", "RR")).report,
     "cases-not-in-one-segment": replace(asked_about(clean().with_case(FIRST, tags=("odd",))), by=("tag",)).report,
@@ -263,6 +271,7 @@ REPORTS: dict[str, Callable[[], Report]] = {
     "not-chunks": _left_out("not_chunks"),
     "unusable-lines": _left_out("lines_unusable"),
     "unusable-scores": _left_out("scores_unusable"),
+    "texts-cut": _left_out("texts_cut"),
     "impossible-times": _left_out("impossible_times"),
     "left-out": _left_out("odd_things"),
     "duplicate-documents": _surveyed(duplicates=1),

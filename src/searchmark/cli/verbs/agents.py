@@ -14,6 +14,7 @@ from searchmark.cli.options import SectionedCommand, agent_names, completed_by, 
 from searchmark.cli.output import harmless, show
 from searchmark.config.file import load_config
 from searchmark.config.run import RunSettings
+from searchmark.config.sections import Config
 from searchmark.errors import EXIT_GATE_FAILED, EXIT_OK, UsageError
 from searchmark.io.plugins import installed_plugins, load_code
 from searchmark.records.sentences import count_of
@@ -54,9 +55,10 @@ def command(
         raise UsageError("--no-exec and --offline are for --probe and --check, which start something; give one as well")
     if corpus is not None and not check:
         raise UsageError("--corpus is what --check lets the agent search; give that as well")
-    specs = () if config_path is None else load_config(config_path).agents
+    config = Config() if config_path is None else load_config(config_path)
+    specs = config.agents
     if check:
-        return _check_agent(name, specs, corpus, RunSettings(no_exec=no_exec, offline=offline))
+        return _check_agent(name, specs, corpus or config.corpus.path, RunSettings(no_exec=no_exec, offline=offline))
     if probe:
         lines = _probe_lines(name, specs, RunSettings(no_exec=no_exec, offline=offline))
     else:

@@ -339,6 +339,7 @@ _SHAPES: dict[str, dict[str, _Check]] = {
         "resets": (_is_flag, True),
         "counts": (_is_flag, True),
         "needs_corpus": (_is_flag, True),
+        "takes_count": (_is_flag, False),
     },
     "prepare": {
         "ns": (_is_count, True),

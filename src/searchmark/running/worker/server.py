@@ -124,7 +124,7 @@ class Server:
         self._rule = None if spec.chunk_of is None else parse_chunk_rule(spec.chunk_of)
         agent = self._agent
         facts = {"resets": has_reset(agent), "counts": has_usage_method(agent), "needs_corpus": bool(agent.needs_corpus)}
-        return {"code": code_digest(spec), **facts}
+        return {"code": code_digest(spec), **facts, "takes_count": getattr(agent, "takes_count", True)}
 
     def _prepare(self, request: Reply) -> Reply:
         """Bring the agent to a location, from nothing or from the one before."""
