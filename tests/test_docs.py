@@ -74,6 +74,7 @@ HEAVY |= {
     "gate-in-ci.md",
     "is-vector-search-worth-it.md",
     "tune-my-ann-index.md",
+    "which-chunk-size.md",
 }
 # What a reader does once, with a network or for long; the Makefile's own targets are tested by being used.
 NOT_RUN = ("git clone ", "cd searchmark", "make ", "pip install ", "pytest ")
