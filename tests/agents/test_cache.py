@@ -6,6 +6,7 @@ import stat
 import subprocess
 import sys
 from collections.abc import Callable
+from contextlib import ExitStack
 from pathlib import Path
 
 import numpy as np
@@ -13,7 +14,8 @@ import pytest
 
 from searchmark import UsageError
 from searchmark.agents.vectors import load_embedder
-from searchmark.agents.vectors.cache import CacheGuard, CacheWatch, VectorCache
+from searchmark.agents.vectors.cache import VectorCache
+from searchmark.io.cache_keys import KEY_BYTES, KEY_FILE, withheld_key
 from searchmark.io.folders import cache_folder
 from tests.agents.writer import texts
 
@@ -163,7 +165,7 @@ def test_what_is_damaged_is_computed_again(damage: Callable[[bytes], bytes]) -> 
     assert np.array_equal(again.embed_documents(texts(0, 500)), expected(0, 500))
 
 
-def test_a_flipped_bit_in_a_vector_is_found_by_its_checksum_and_counted() -> None:
+def test_a_flipped_bit_in_a_vector_is_found_by_its_seal_and_counted() -> None:
     cache = VectorCache()
     vector = np.arange(1000, dtype=np.float32)
     cache.write({KEY: vector, OTHER: np.zeros(1000, dtype=np.float32)})
@@ -176,46 +178,49 @@ def test_a_flipped_bit_in_a_vector_is_found_by_its_checksum_and_counted() -> Non
     assert cache.read([KEY, OTHER], 1000).keys() == {KEY, OTHER}
 
 
-def test_vectors_that_change_while_they_are_watched_are_counted_and_removed(own_cache: Path) -> None:
-    cache = VectorCache()
-    cache.write({KEY: np.zeros(3, dtype=np.float32), OTHER: np.zeros(3, dtype=np.float32)})
-    watch = CacheWatch(own_cache)
-    cache.write({NEW: np.ones(3, dtype=np.float32), OTHER: np.zeros(3, dtype=np.float32)})
-    assert watch.changed() == 0
-    cache.write({KEY: np.ones(3, dtype=np.float32)})
-    assert watch.changed() == 1
-    assert cache.read([KEY, OTHER, NEW], 3).keys() == {OTHER, NEW}
-
-
-def test_a_watch_over_nothing_sees_nothing(own_cache: Path) -> None:
-    watch = CacheWatch(own_cache)
-    VectorCache().write({KEY: np.zeros(3, dtype=np.float32)})
-    assert watch.changed() == 0
-
-
 def zeros(*keys: bytes) -> dict[bytes, np.ndarray]:
     return {key: np.zeros(3, dtype=np.float32) for key in keys}
 
 
-def test_a_guard_answers_for_what_was_there_and_for_what_carries_its_seal(own_cache: Path) -> None:
+def test_only_what_is_sealed_with_the_key_of_the_cache_is_believed() -> None:
     VectorCache().write(zeros(KEY, OTHER))
-    watch = CacheWatch(own_cache)
-    with watch.guard.as_file() as file:
-        guarded = VectorCache(guard=CacheGuard.from_file(file))
-        VectorCache().write({NEW: np.ones(3, dtype=np.float32), OTHER: np.ones(3, dtype=np.float32)})
-        assert guarded.read([KEY, OTHER, NEW], 3).keys() == {KEY}
-        guarded.write(zeros(OTHER, NEW))
-        assert guarded.read([KEY, OTHER, NEW], 3).keys() == {KEY, OTHER, NEW}
-        assert VectorCache(guard=CacheGuard.over(watch.guard.known)).read([NEW], 3) == {}
+    VectorCache(key=b"x" * 32).write({OTHER: np.ones(3, dtype=np.float32), NEW: np.ones(3, dtype=np.float32)})
+    assert VectorCache().read([KEY, OTHER, NEW], 3).keys() == {KEY}
 
 
-def test_what_was_added_without_the_seal_of_the_run_is_removed_and_what_has_it_stays(own_cache: Path) -> None:
+def cache_in_another_process(*lines: str) -> str:
+    code = "; ".join(["import numpy as np", "from searchmark.agents.vectors.cache import VectorCache", *lines])
+    return subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.strip()
+
+
+WRITES = f"VectorCache().write({{{NEW!r}: np.ones(3, dtype=np.float32)}})"
+READS = f"print(len(VectorCache().read([{KEY!r}, {NEW!r}], 3)))"
+
+
+def test_a_process_that_may_not_have_the_key_can_neither_plant_a_vector_nor_read_one(own_cache: Path) -> None:
     VectorCache().write(zeros(KEY))
-    watch = CacheWatch(own_cache)
-    VectorCache().write(zeros(OTHER))
-    VectorCache(guard=watch.guard).write(zeros(NEW))
-    assert (watch.changed(), watch.remove_added()) == (0, 1)
-    assert VectorCache().read([KEY, OTHER, NEW], 3).keys() == {KEY, NEW}
+    with withheld_key(own_cache):
+        assert cache_in_another_process(WRITES, READS) == "0"
+        assert (own_cache / KEY_FILE).stat().st_size != KEY_BYTES
+        assert VectorCache().read([KEY, NEW], 3).keys() == {KEY}
+    assert VectorCache().read([KEY, NEW], 3).keys() == {KEY}
+
+
+def test_the_last_of_several_runs_that_keep_the_key_brings_it_back(own_cache: Path) -> None:
+    VectorCache().write(zeros(KEY))
+    with ExitStack() as first, withheld_key(own_cache) as key:
+        assert first.enter_context(withheld_key(own_cache)) == key
+        first.close()
+        assert (own_cache / KEY_FILE).stat().st_size != KEY_BYTES
+    assert (own_cache / KEY_FILE).read_bytes() == key
+
+
+def test_where_a_killed_run_has_taken_the_key_with_it_the_cache_begins_again(own_cache: Path) -> None:
+    VectorCache().write(zeros(KEY))
+    (own_cache / KEY_FILE).write_text("999999999")
+    assert VectorCache().read([KEY], 3) == {}
+    VectorCache().write(zeros(KEY))
+    assert VectorCache().read([KEY], 3).keys() == {KEY}
 
 
 def test_a_vector_that_is_none_is_computed_again() -> None:

@@ -193,7 +193,7 @@ class Stopper(RetrievalAgent):
 
 
 class Poisoner(RetrievalAgent):
-    """Replaces every cached vector by zeros, with checksums that fit."""
+    """Replaces every cached vector by zeros, with seals of its own."""
 
     def initialize(self, corpus: Corpus) -> None:
         import numpy as np
@@ -209,15 +209,15 @@ class Poisoner(RetrievalAgent):
         return RetrievalResult(["f1.txt"])
 
 
-class IndexDropper(Poisoner):
-    """The same, and takes away the index by which the checksums are read."""
+class TableDropper(Poisoner):
+    """The same, and takes away the table."""
 
     def initialize(self, corpus: Corpus) -> None:
         from searchmark.agents.vectors.cache import VectorCache
 
         super().initialize(corpus)
         cache = VectorCache(RIVALS_CACHE)
-        cache._database.execute("DROP INDEX by_key")
+        cache._database.execute("DROP TABLE vectors")
         cache.close()
 
 

@@ -292,7 +292,7 @@ def test_a_keeper_that_was_stopped_holds_up_nobody(workplace: Path, capsys: Any)
     assert (code, agents["mine"]["counts"]["error"]) == (2, 3)
 
 
-@pytest.mark.parametrize("poisoner", ["Poisoner", "IndexDropper"])
+@pytest.mark.parametrize("poisoner", ["Poisoner", "TableDropper"])
 def test_cached_vectors_that_an_agent_changes_make_searches_with_them_untrusted(
     poisoner: str, workplace: Path, capsys: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from hashlib import blake2b
+from io import BytesIO
 from itertools import chain
 from pathlib import Path
 from typing import Any
@@ -21,6 +22,7 @@ from searchmark.agents.chunks import content_chunks
 from searchmark.agents.lexical.analyser import Tokeniser
 from searchmark.agents.lexical.postings import GrowingArray, Ints, TermCounts, Vocabulary
 from searchmark.errors import UsageError
+from searchmark.io.cache_keys import cache_key, seal
 from searchmark.io.folders import cache_folder
 from searchmark.io.guard import change_time, guard_start
 from searchmark.io.store import atomic_write
@@ -118,7 +120,7 @@ def batch_documents(documents: Iterable[Document]) -> Iterator[list[Document]]:
 # processes that write the same file write the same bytes. While code of others runs beside us, only files that are older
 # than its start are read, and none is written.
 
-LAYOUT = 2  # of a file; a change makes another folder
+LAYOUT = 3  # of a file; a change makes another folder
 
 MAX_CACHE_BYTES = 2_000_000_000  # what was not used for longest goes first
 
@@ -173,21 +175,22 @@ class ChunkCache:
             rows = self._files[path].take(places, self._contents)
         except _DAMAGED:
             del self._places[path]
-            with suppress(OSError):
-                path.unlink(missing_ok=True)
+            _remove_damaged(path)
             return {}
         return dict(zip((name.decode() for name in names), rows, strict=True))
 
     def save(self, new: RowsByContent) -> None:
         """Keep new documents. A cache is a help and not a duty: where it cannot be written, nothing happens."""
         documents = {name: rows for name, rows in new.items() if _IS_DIGEST(name)}
-        if not documents or guard_start() is not None:  # nobody could tell it from a file of theirs afterwards
+        if not documents or guard_start() is not None:
             return
         with suppress(UsageError, OSError):
-            # Named by what it holds: two processes that save the same at the same time write one file and not two.
-            name = blake2b("\n".join(sorted(documents)).encode(), digest_size=20).hexdigest()
+            content = BytesIO()
+            np.savez(content, **_pack_columns(documents, self._contents))  # type: ignore[arg-type]  # none is called allow_pickle
+            # Named by its seal: two processes that save the same at the same time write one file and not two.
+            name = seal(cache_key(cache_folder()), content.getbuffer()).hex()
             with atomic_write(self._folder / f"{name}.npz", private=True) as file:
-                np.savez(file, **_pack_columns(documents, self._contents))  # type: ignore[arg-type]  # none is called allow_pickle
+                file.write(content.getbuffer())
             _prune_cache(self._folder)
 
 
@@ -196,10 +199,15 @@ def _read_places(path: Path) -> dict[bytes, int]:
     try:
         names = _columns(path, "names")["names"].tolist()
     except _DAMAGED:
-        with suppress(OSError):
-            path.unlink(missing_ok=True)
+        _remove_damaged(path)
         return {}
     return {name: place for place, name in enumerate(names)}
+
+
+def _remove_damaged(path: Path) -> None:
+    if guard_start() is None:  # else it may be whole, and too young
+        with suppress(OSError):
+            path.unlink(missing_ok=True)
 
 
 def _columns(path: Path, *names: str) -> dict[str, NDArray[Any]]:
@@ -212,11 +220,11 @@ def _columns(path: Path, *names: str) -> dict[str, NDArray[Any]]:
     return columns
 
 
-def remove_cache_files_since(moment: int) -> None:
-    """Remove the files, of whatever tokeniser, that were written or touched since then."""
+def remove_unsealed_since(moment: int, key: bytes) -> None:
+    """Remove the files, of whatever tokeniser, that were written or touched since then, and by no code of ours."""
     for path in (cache_folder() / "bm25").glob("*/*.npz"):
         with suppress(OSError):
-            if path.lstat().st_ctime_ns >= moment:
+            if path.lstat().st_ctime_ns >= moment and seal(key, path.read_bytes()).hex() != path.stem:
                 path.unlink()
 
 

@@ -11,7 +11,6 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from searchmark.config.agents import AgentSpec
 from searchmark.errors import UsageError
@@ -19,8 +18,9 @@ from searchmark.formats.corpora.locations import Commit, Location, Plain
 from searchmark.formats.corpora.snapshots import ExportedSource, SnapshotReader
 from searchmark.git.repository import open_repository, ranks_along_history
 from searchmark.git.worktree import Checkout
+from searchmark.io.cache_keys import KEY_BYTES, withheld_key
 from searchmark.io.folders import cache_folder, foreign_cache_folder, private_folder
-from searchmark.io.guard import GUARD_VARIABLE, change_time
+from searchmark.io.guard import GUARD_VARIABLE, guard_start, open_guard
 from searchmark.io.secrets import is_secret_variable, registered_secrets
 from searchmark.running.sandbox.mechanisms import BUBBLEWRAP, Sandbox
 from searchmark.running.sandbox.view import (
@@ -31,10 +31,6 @@ from searchmark.running.sandbox.view import (
     hub_cache_folder,
     needs_of,
 )
-
-if TYPE_CHECKING:
-    from searchmark.agents.vectors.cache import CacheWatch
-
 
 # The folder through which a sandboxed agent sees a repository: the files of one commit at a time, and no history.
 #
@@ -167,7 +163,7 @@ class Launch:
     # Where we are root, each worker becomes a user that is nobody else; one that has to read files of root alone stays root,
     # without any of its privileges.
     own_user: bool = False
-    # An open file that tells a built-in agent which cached vectors it may use, where code of others could write any.
+    # An open file that gives the key of the caches to a built-in agent, where code of others must not have it.
     guard: int | None = None
     folder: Path | None = None  # the working directory, if it is not that of the runner
 
@@ -277,26 +273,19 @@ class GuardedCaches:
     """The caches of a run in which code of others takes part."""
 
     guard: int | None = None  # for the workers of built-in agents
-    ours: CacheWatch | None = None  # the cache of built-in agents
-    theirs: CacheWatch | None = None  # the cache of other agents
-    apart: bool = True  # only guarded workers have a reason to write into ours during this run
+    key: bytes = b""
 
     def tampering(self) -> str | None:
-        """What another process has changed in them, in a sentence; called when all agents have ended."""
-        watches = [watch for watch in (self.ours, self.theirs) if watch is not None]
-        changes = [(count, watch.path) for watch in watches if (count := watch.changed())]
-        self._remove_added()
-        where = ", ".join(f"{count} (removed from {path})" for count, path in changes)
-        return f"cached vectors that another process changed during the run: {where}" if changes else None
+        """What another process has changed of what was used, in a sentence; called when all agents have ended."""
+        if self.guard is None:
+            return None
+        from searchmark.agents.lexical.cache import remove_unsealed_since
+        from searchmark.agents.vectors.cache import FILE, remove_changed
 
-    def _remove_added(self) -> None:
-        """What was added by others has been used by no built-in agent in this run, and must not be in the next."""
-        if self.ours is None or self.guard is None or not self.apart:
-            return
-        from searchmark.agents.lexical.cache import remove_cache_files_since
-
-        self.ours.remove_added()
-        remove_cache_files_since(change_time(self.guard))
+        remove_unsealed_since(guard_start(self.guard) or 0, self.key)
+        count = remove_changed(cache_folder(), self.guard, self.key)
+        path = cache_folder() / FILE
+        return f"cached vectors that another process changed during the run: {count} (removed from {path})" if count else None
 
 
 @contextmanager
@@ -305,11 +294,8 @@ def guard_caches(specs: Sequence[AgentSpec], sandbox: Sandbox | None) -> Iterato
     if sandbox is not None or not any(map(has_foreign_code, specs)):
         yield GuardedCaches()
         return
-    from searchmark.agents.vectors.cache import CacheWatch
-
-    ours, theirs = CacheWatch(cache_folder()), CacheWatch(foreign_cache_folder())
-    with ours.guard.as_file() as guard:
-        yield GuardedCaches(guard, ours, theirs, apart=all(spec.isolated for spec in specs))
+    with withheld_key(cache_folder()) as key, open_guard(key) as guard:
+        yield GuardedCaches(guard, key)
 
 
 @contextmanager
@@ -324,8 +310,6 @@ def launch_on_executor(
     if sandbox is not None or has_foreign_code(spec) or not any(map(has_foreign_code, specs)):
         yield Launch.of(spec, locations, sandbox)
         return
-    from searchmark.agents.vectors.cache import CacheWatch
-
-    with private_folder() as folder, CacheWatch(folder).guard.as_file() as guard:
+    with private_folder() as folder, open_guard(secrets.token_bytes(KEY_BYTES)) as guard:
         launch = Launch.of(spec, locations, None, guard)
         yield replace(launch, environment={**launch.environment, "SEARCHMARK_CACHE": str(folder)})
