@@ -59,7 +59,7 @@ class TestSeveral:
 
     def test_a_file_with_two_agents_is_compared(self, file, capsys) -> None:
         both = file("both.csv", "system,query,docid,rank\nold,red shoes,s2,1\nnew,red shoes,s1,1\n")
-        assert main([*COMPARE, "--run", str(both)]) == 0
+        assert main([*COMPARE, "--run", str(both), "--missing", "zero"]) == 0
         assert " new   old " in capsys.readouterr().out
 
     def test_two_agents_given_to_evaluate_are_told_of_compare(self, capsys) -> None:
@@ -113,7 +113,7 @@ class TestWrongFiles:
         assert main([*EVALUATE, "--run", strange]) == 4
         said = capsys.readouterr().err
         assert "found the columns 'frage', 'treffer'; name yours with --map run.query=COLUMN and --map run.id=COLUMN" in said
-        assert main([*EVALUATE, "--run", strange, "--map", "run.query=frage", "--map", "run.id=treffer"]) == 0
+        assert main([*EVALUATE, "--run", strange, "--map", "run.query=frage", "--map", "run.id=treffer", "--missing", "zero"]) == 0
 
     def test_a_wrong_count_of_answers_is_refused(self, file, capsys) -> None:
         two = json.loads(Path(f"{FORMATS}/run-msearch.json").read_text())

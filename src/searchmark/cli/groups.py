@@ -430,7 +430,7 @@ class NamedSuiteSettings:
 
 
 MISSING = Option(
-    "A case that a saved run lacks is an answer without hits, as with trec_eval -c; else nobody knows.",
+    "Take a case that a saved run lacks for an answer without hits, as trec_eval -c does.",
     default="missing in the suite's header",
 )
 

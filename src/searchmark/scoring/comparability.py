@@ -261,7 +261,7 @@ MOST_MISSING = 0.05  # of the cases, that one of two runs may lack
 
 
 def missing_mismatches(one: MatchedRun, other: MatchedRun, names: tuple[str, str]) -> Iterator[Mismatch]:
-    """Too many cases that only one of two runs has: nobody knows whether the other was asked."""
+    """Too many cases that only one of two runs has: whether the other was asked is not known."""
     of = len(one.mentioned)
     lacking = zip(names, (other.mentioned & ~one.mentioned, one.mentioned & ~other.mentioned), strict=True)
     counts = {name: int(cases.sum()) for name, cases in lacking if cases.any()}

@@ -130,7 +130,7 @@ GLOB, LINES, TEXT = (MATCHES.index(how) for how in ("glob", "lines", "text"))
 
 register(RUNS, FindingKind(
     "most-cases-missing", "error", "More than half of the cases are missing from an imported run.",
-    "They count as empty answers and score 0, and nobody knows whether they were asked.",
+    "They count as empty answers and score 0, whether they were asked or not.",
     "Name the suite that the run was made for; --missing zero says that a missing case is an empty answer.",
     spoils=True,
 ), FindingKind(
