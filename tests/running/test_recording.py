@@ -54,10 +54,10 @@ def test_an_interruption_before_the_next_request_loses_no_answer(workplace: Path
     asked: dict[Session, list[str]] = {}
     ask = Session.ask
 
-    def interrupted(session: Session, step: Step) -> Any:
+    def interrupted(session: Session, step: Step, *rest: Any) -> Any:
         if len(asked.setdefault(session, [])) == 2:
             raise KeyboardInterrupt
-        outcome = ask(session, step)
+        outcome = ask(session, step, *rest)
         asked[session].append(step.case)
         return outcome
 
