@@ -101,7 +101,7 @@ class TestDecisions:
     ) -> None:
         rejected = case_of(mined(), hashes["limit"])["id"]
         assert main(["cases", "gold.json", "--reject", rejected, "--because", "asks for two things"]) == 0
-        assert "rejected; the next 'searchmark generate' applies it" in capsys.readouterr().err
+        assert "rejected" in capsys.readouterr().err
         assert json.loads(Path("gold.decisions.jsonl").read_text()) == {
             "repository": "api", "commit": hashes["limit"], "decision": "reject", "because": "asks for two things",
         }  # fmt: skip

@@ -370,11 +370,16 @@ class SuiteFileSettings:
     topics: Annotated[str | None, Option("Query texts for TREC qrels or labels.", metavar="FILE")] = None
     grades: Annotated[str | None, Option(GRADES_HELP, metavar="WORD=NUMBER,...")] = None
 
-    def load(self, mapping: Iterable[str] = ()) -> tuple[Suite, SuiteSetup]:
-        """The suite, and how it says that it is tested; ``mapping`` is what --map says of all files."""
+    def load(self, mapping: Iterable[str] = (), *, decided: bool = True) -> tuple[Suite, SuiteSetup]:
+        """The suite, and how it says that it is tested; ``mapping`` is what --map says of all files.
+
+        Decisions of people about its cases are applied where ``decided``.
+        """
         names = FieldNames.parse(mapping).suite
         words = parse_grade_words(self.grades)
-        suite, setup = load_suite_with_setup(self.path, format=self.format, topics=self.topics, mapping=names, grades=words)
+        suite, setup = load_suite_with_setup(
+            self.path, format=self.format, topics=self.topics, mapping=names, grades=words, decided=decided
+        )
         counts = f"{count_of(len(suite), 'case')}, {count_of(len(suite.judgments), 'judgment')}"
         detail(f"suite: {self.path}{f' with {self.topics}' if self.topics else ''}, {counts}")
         return suite, setup
@@ -530,8 +535,10 @@ class SuiteInUse:
         saved_runs: SavedRuns,
         mapping: Iterable[str] = (),
         reports: Iterable[ReportFile] = (),
+        *,
+        decided: bool = True,
     ) -> SuiteInUse:
-        suite, setup = source.load(mapping)
+        suite, setup = source.load(mapping, decided=decided)
         suite = suite if saved_runs.missing is None else replace(suite, missing=saved_runs.missing)
         return cls(source, config, suite, setup, answer_files(source, saved_runs, reports))
 

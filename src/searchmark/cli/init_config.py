@@ -11,9 +11,12 @@ from dataclasses import dataclass
 from datetime import date
 from pathlib import Path, PurePath
 from typing import TYPE_CHECKING, Any
+from urllib.parse import parse_qsl, urlsplit
 
+from searchmark.agents.outside.presets import PRESETS
 from searchmark.agents.registry import check_spec
 from searchmark.cli.init_project import RESULTS
+from searchmark.cli.installation import Installation
 from searchmark.config.agents import (
     AgentSpec,
     CommandSource,
@@ -25,7 +28,7 @@ from searchmark.config.agents import (
 )
 from searchmark.config.run import RunSettings
 from searchmark.config.sections import DatasetSettings
-from searchmark.errors import SearchmarkError
+from searchmark.errors import SearchmarkError, UsageError
 from searchmark.experiments.evaluation import score_runs
 from searchmark.experiments.experiment import Experiment
 from searchmark.formats.corpora.case_locations import SearchScope
@@ -72,8 +75,32 @@ class FirstAgents:
         yield _entry(self.measured)
 
 
+def _preset_agent(text: str) -> AgentSpec | None:
+    """[NAME=]PRESET:ADDRESS/INDEX, with ?fields=a,b&embedder=NAME where the engine wants them; None where no preset is named."""
+    before, equals, rest = text.partition("=")
+    name, described = (before, rest) if equals and ":" not in before else (None, text)
+    preset, _, address = described.partition(":")
+    if preset not in PRESETS:
+        return None
+    parts = urlsplit(address)
+    query = dict(parse_qsl(parts.query))
+    index = parts.path.strip("/")
+    config: dict[str, Any] = {"preset": preset, "url": f"{parts.scheme}://{parts.netloc}", "index": index}
+    config |= {"fields": query["fields"].split(",")} if "fields" in query else {}
+    config |= {"embedder": query["embedder"]} if "embedder" in query else {}
+    missing = [each for each in PRESETS[preset].requires if not config.get(each)]
+    if parts.scheme not in ("http", "https") or not parts.netloc or missing:
+        wanted = "&".join(f"{each}=..." for each in PRESETS[preset].requires if each != "index")
+        form = f"{preset}:http://HOST:PORT/INDEX{'?' if wanted else ''}{wanted}"
+        raise UsageError(f"{preset} is a preset for a service: say where it is, and what it searches, as --agent '{form}'")
+    return AgentSpec(name or preset, HttpSource(HttpSource.kind), config)
+
+
 def first_agents(text: str, *, searches_files: bool) -> FirstAgents:
     """The agent that a text names, which is looked up and not started."""
+    if (preset := _preset_agent(text)) is not None:
+        check_spec(preset)
+        return FirstAgents(preset, "bm25" if searches_files else None)
     name, source = parse_named_source(text)
     if isinstance(source, _OUTSIDE):
         spec = AgentSpec(name or UNNAMED, type(source)(source.kind), _options(source))
@@ -88,7 +115,7 @@ def first_agents(text: str, *, searches_files: bool) -> FirstAgents:
 
 def searches_elsewhere(text: str) -> bool:
     """Whether an agent may have documents of its own, so that a project need not have any."""
-    return isinstance(parse_named_source(text)[1], (*_OUTSIDE, PythonSource, EntryPointSource))
+    return _preset_agent(text) is not None or isinstance(parse_named_source(text)[1], (*_OUTSIDE, PythonSource, EntryPointSource))
 
 
 def _options(source: CommandSource | HttpSource | McpSource) -> Mapping[str, Any]:
@@ -149,7 +176,9 @@ def first_numbers(suite: Suite, spec: AgentSpec, where: SearchScope, measure: st
     doubt = next(iter(scores.distrust), None)
     (name, summary), *_ = scores.summaries().items()
     if doubt is not None or summary.mean is None:
-        return "not a single case has a value" if doubt is None else doubt.message
+        failure = next((text for answer in run_result.runs[0].answers if (text := answer.details.failure)), None)
+        why = "not a single case has a value" if doubt is None else doubt.message
+        return why if failure is None else f"{failure} ({why})"
     return FirstNumbers(spec.name, name, summary.mean, summary.low, summary.high, summary.cases)
 
 
@@ -361,7 +390,7 @@ SETUP_PYTHON = "actions/setup-python@5fda3b95a4ea91299a34e894583c3862153e4b97 # 
 UPLOAD = "actions/upload-artifact@bbbca2ddaa5d8feaa63e36b76fdaad77386f024f # v7.0.0"
 
 
-def workflow_text(config: FirstConfig) -> str:
+def workflow_text(config: FirstConfig, installation: Installation) -> str:
     """The file for GitHub Actions."""
     evaluate = config.commands[0][0]
     depth = (
@@ -398,8 +427,8 @@ jobs:
       - uses: {SETUP_PYTHON}
         with:
           python-version: "3.12"
-      # Name a version (searchmark==X.Y.Z), and a new release changes no number before you have looked at it.
-{own}      - run: python -m pip install searchmark
+      # {installation.comment}
+{own}      - run: {installation.command}
       # Runs the agent on the suite and checks the gate of {CONFIG}: exit code 1, a red build, means that search got worse,
       # 2 that the result cannot be trusted. --github puts the report on the page of the build. The saved run can become a baseline.
       - run: |

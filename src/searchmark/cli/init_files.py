@@ -30,6 +30,7 @@ from searchmark.cli.init_config import (
 )
 from searchmark.cli.init_config import SUITE as MINED_SUITE
 from searchmark.cli.init_project import RESULTS, Project, has_own_documents
+from searchmark.cli.installation import Installation, find_installation
 from searchmark.config.agents import BuiltInSource
 from searchmark.config.builtin import builtin_suite_at
 from searchmark.config.file import BENCHMARK_FILE
@@ -378,11 +379,12 @@ def init_project(project: Project, wishes: InitAnswers, options: InitSettings = 
     outside = _lies_outside(project.folder, (first.path, first.topics, first.corpus))
     day = datetime.now(UTC).date()
     config = FirstConfig(first.path, first.topics, first.corpus, first.mined, measures, agents, numbers, day, outside)
-    files = _files(project, first, config)
+    installation = find_installation(project.folder)
+    files = _files(project, first, config, installation)
     if not options.force:
         refuse_existing(project.folder, [file.path for file in files if not file.grows])
     write_all(project.folder, files)
-    return InitResult(files, numbers, first.notes, config.commands)
+    return InitResult(files, numbers, (*first.notes, f"{WORKFLOW}: {installation.said}"), config.commands)
 
 
 def _refuse_what_is_there(project: Project, wishes: InitAnswers, options: InitSettings) -> None:
@@ -477,11 +479,11 @@ def _lies_outside(folder: Path, paths: Sequence[str | None]) -> bool:
     return any(not Path(os.path.realpath(folder / path)).is_relative_to(top) for path in paths if path is not None)
 
 
-def _files(project: Project, first: _FirstSuite, config: FirstConfig) -> tuple[NewFile, ...]:
+def _files(project: Project, first: _FirstSuite, config: FirstConfig, installation: Installation) -> tuple[NewFile, ...]:
     new = [
         NewFile(CONFIG, config_text(config).encode(), "suite, corpus, agents, measures and gates"),
         *([] if first.file is None else [first.file]),
-        NewFile(WORKFLOW, workflow_text(config).encode(), "the gate on every pull request"),
+        NewFile(WORKFLOW, workflow_text(config, installation).encode(), "the gate on every pull request"),
     ]
     gitignore = ignoring_results(project.folder)
     return tuple(new if gitignore is None else [*new, gitignore])

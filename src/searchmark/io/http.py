@@ -424,12 +424,15 @@ _REQUEST_TIMEOUT, _TOO_MANY_REQUESTS, _SERVER_ERRORS = 408, 429, range(500, 600)
 ANSWER_STATUSES = frozenset({200, 201, 203, 204})
 
 
+_NOT_IMPLEMENTED = (405, 501, 505)
+
+
 # Refused for what holds for every request: no valid key, no permission, no such address or model.
-HOPELESS_STATUSES = frozenset({401, 403, 404})
+HOPELESS_STATUSES = frozenset({401, 403, 404, *_NOT_IMPLEMENTED})
 
 
 def is_retried_status(status: int) -> bool:
-    return status in (_REQUEST_TIMEOUT, _TOO_MANY_REQUESTS) or status in _SERVER_ERRORS
+    return status in (_REQUEST_TIMEOUT, _TOO_MANY_REQUESTS) or (status in _SERVER_ERRORS and status not in _NOT_IMPLEMENTED)
 
 
 def backoff(first: float, attempt: int) -> float:
@@ -654,6 +657,8 @@ def _refusal_text(response: httpx.Response) -> str:
     problem = f"did not answer as it should: {response.status_code}"
     if response.has_redirect_location:
         return f"{problem}, which points to {response.headers['location']!r} (configure that address if it is right):"
+    if response.status_code in _NOT_IMPLEMENTED:
+        return f"{problem}, it does not implement this request (is the method right?):"
     return problem
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass, field, replace
 from functools import partial
 from gzip import GzipFile
@@ -290,8 +290,12 @@ def generate_gold_set(
     on_progress: OnProgress | None = None,
     decisions: str | PathLike[str] | None = None,
     placement: ExecutorSettings = ExecutorSettings(),  # noqa: B008  # frozen
+    fresh: bool = False,
 ) -> tuple[MiningFacts, ...]:
     """Mine repositories, given as ``[NAME=]PATH`` or ``[NAME=]URL@COMMIT``, and write a gold set; returns what is known of each.
+
+    Cases of a gold set that is there already stay in it if they still pass the rules, unless it was mined with other rules or
+    ``fresh`` says otherwise.
 
     The file is written whole or not at all, and its bytes are the same whoever mines. Repositories are mined side by side, by
     ``jobs`` processes or on the executor of the ``placement``, unless queries are rewritten: that shares one budget.
@@ -299,6 +303,7 @@ def generate_gold_set(
     """
     sources, who = parse_repositories(repositories), _miners(placement, jobs, len(repositories), rewrite)
     past_decisions = read_decisions(decisions_path(output), missing_ok=True) if decisions is None else read_decisions(decisions)
+    past_decisions = replace(past_decisions, kept={} if fresh else _commits_before(Path(output), options))
     # The file is opened first: one that cannot be written is refused at once, and not after minutes of mining.
     with atomic_write(output) as file, _mine(sources, options, who, rewrite, on_progress, past_decisions) as mined_repos:
         write_rows(file, "test_cases", _rows(mined_repos), _metadata([one.facts for one in mined_repos], options, past_decisions))
@@ -369,6 +374,23 @@ def _mine(
             yield [mine_repository(source, options, own, rewrite, on_progress, who.jobs, decisions) for source, own in pairs]
 
 
+# Options that decide how much of a history is taken; a gold set that was mined with others of these keeps its cases.
+_EXTENT = ("repository_path", "revisions", "since", "until", "max_cases")
+
+
+def _commits_before(file: Path, options: DatasetSettings) -> dict[str, frozenset[str]]:
+    """The commits of each repository that are cases of a gold set that is there, if it was mined in the same way."""
+    with suppress(OSError, ValueError, KeyError, TypeError, AttributeError):  # else it is no gold set, and is replaced
+        content = json.loads(file.read_bytes())
+        before, now = content["metadata"]["options"], json.loads(json.dumps(_settings(options)))
+        if all(before.get(name) == value for name, value in now.items() if name not in _EXTENT):
+            commits: dict[str, set[str]] = {}
+            for row in content["test_cases"]:
+                commits.setdefault(row["repository"], set()).add(row["commit_hash"])
+            return {name: frozenset(hashes) for name, hashes in commits.items()}
+    return {}
+
+
 def _new_folder(folder: Path) -> Path:
     folder.mkdir()
     return folder
@@ -383,9 +405,6 @@ def _metadata(all_facts: Sequence[MiningFacts], options: DatasetSettings, decisi
     cases = sum(facts.cases for facts in all_facts)
     if not cases:
         raise NothingEvaluated(_nothing_left(all_facts, options))
-    settings = {name: value for name, value in asdict(options).items() if name != "repository_path"}
-    if options.rewriter is not None:
-        settings["rewriter"] = described(options.rewriter)
     return {
         "repository": ", ".join(facts.repository for facts in all_facts),
         "generated_at": timestamp(max(facts.newest for facts in all_facts if facts.newest is not None)),
@@ -393,9 +412,14 @@ def _metadata(all_facts: Sequence[MiningFacts], options: DatasetSettings, decisi
         "test_cases_generated": cases,
         "unreachable_files": sum(facts.unreachable_files for facts in all_facts),
         "repositories": {facts.repository: facts.as_json() for facts in all_facts},
-        "options": settings,
+        "options": _settings(options),
         **({"decisions": {"file": decisions.file, "made": len(decisions.by_commit)}} if decisions.file is not None else {}),
     }
+
+
+def _settings(options: DatasetSettings) -> Row:
+    settings = {name: value for name, value in asdict(options).items() if name != "repository_path"}
+    return settings if options.rewriter is None else settings | {"rewriter": described(options.rewriter)}
 
 
 def _nothing_left(all_facts: Iterable[MiningFacts], options: DatasetSettings) -> str:

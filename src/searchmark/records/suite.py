@@ -372,8 +372,12 @@ class Suite(HasFrame):
         """The same suite with these cases alone."""
         if len(case_ids) >= len(self) and all(case in case_ids for case in self.table.ids):
             return self
+        return self.mapped(lambda case: case if case.id in case_ids else None)
+
+    def mapped(self, change: Callable[[Case], Case | None]) -> Suite:
+        """The same suite with every case as this makes it; one of which it makes None is left out."""
         rest = {name: getattr(self, name) for name in _FIELDS_BESIDE_CASES}
-        return Suite.from_cases(self.name, [case for case in self.cases if case.id in case_ids], **rest)
+        return Suite.from_cases(self.name, [case for each in self.cases if (case := change(each)) is not None], **rest)
 
     @cached_property
     def hashes(self) -> dict[str, str | None]:

@@ -139,7 +139,7 @@ def describe_expected(case: Case) -> str:
     relevant = sorted((each for each in case.judgments if each.grade > 0), key=lambda each: (-each.grade, each.rank or 0))
     names = [each.target for each in relevant]
     if not names:
-        return "no hit"
+        return "no hit" if case.unanswerable else "nothing that is known: it has no relevant target"
     more = f" and {len(names) - MAX_TARGETS_SHOWN} more" if len(names) > MAX_TARGETS_SHOWN else ""
     return shortened(", ".join(names[:MAX_TARGETS_SHOWN]), LONGEST_QUERY_SHOWN) + more
 

@@ -84,7 +84,7 @@ class CaseHistory:
 
 @dataclass(frozen=True)
 class DecisionSettings:
-    """A decision to record; it applies with the next generate."""
+    """A decision to record."""
 
     reject: Annotated[str | None, Option("Reject a case of a gold set.", metavar="CASE")] = None
     keep: Annotated[str | None, Option("Take back what was decided about a case.", metavar="CASE")] = None
@@ -135,7 +135,7 @@ def command(settings: CasesCommand) -> None:
 
     CASE is the id of a case, or its whole query. With runs, the list has their values, and --sort shows where a run is worst. A
     case shows which target was returned at which rank, and which hits are duplicates or do not exist in the corpus. Decisions about
-    the cases of a gold set are kept in a file beside it, which the next 'searchmark generate' applies.
+    the cases of a gold set are kept in a file beside it, and apply whenever it is read or generated again.
 
     \b
     searchmark cases suite.yaml -k login
@@ -152,7 +152,7 @@ def command(settings: CasesCommand) -> None:
 
     settings.refuse_contradictions()
     source = SuiteFileSettings(settings.suite_path, settings.read_as.format, settings.read_as.topics, settings.read_as.grades)
-    in_use = SuiteInUse.read(source, source.applied(settings.config), settings.saved, settings.searched.mapping)
+    in_use = SuiteInUse.read(source, source.applied(settings.config), settings.saved, settings.searched.mapping, decided=False)
     suite, shown = in_use.suite, settings.shown
     decisions_file = Path(settings.history.decisions or decisions_path(settings.suite_path))
     if settings.edited or settings.decided != DecisionSettings():
@@ -207,7 +207,7 @@ def _record(file: Path, case: str, decision: CaseDecision) -> None:
     from searchmark.git.mining.decisions import record_decision
 
     record_decision(file, decision)
-    tell(f"{case}: {OUTCOMES[decision.decision]}; the next 'searchmark generate' applies it")
+    tell(f"{case}: {OUTCOMES[decision.decision]}")
     remark(f"written: {file}")
 
 

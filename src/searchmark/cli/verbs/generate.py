@@ -84,6 +84,10 @@ class GenerateCommand:
             help="Decisions of people about cases, as 'searchmark cases' records them (.jsonl).",
         ),
     ]
+    fresh: Annotated[
+        bool,
+        Flag(WHICH_COMMITS, "--fresh", is_flag=True, help="Keep no case of the gold set that is there only because it was in it."),
+    ]
     output: Annotated[str | None, Flag(OUTPUT, "-o", "--output", metavar="FILE", help="Gold set to write (.json).")]
     explained: Annotated[
         str | None, Flag(OUTPUT, "--explain", metavar="COMMIT", help="Say why this commit is in or out, and write nothing.")
@@ -129,6 +133,7 @@ def command(settings: GenerateCommand) -> None:
             on_progress=on_progress,
             decisions=settings.decisions,
             placement=settings.placement,
+            fresh=settings.fresh,
         )
     for sentence in (sentence for facts in mining_facts for sentence in summary(facts)):
         tell(sentence)
@@ -202,6 +207,9 @@ def summary(facts: MiningFacts) -> Iterator[str]:
     """What was mined from a repository, and what was removed by which rule."""
     name, removals = facts.repository, ", ".join(f"{rule} {count.commits}" for rule, count in facts.ledger.items())
     yield f"{name}: {facts.commits_analyzed} commits read, {facts.commits_passed} passed, {facts.cases} cases"
+    if facts.kept or facts.lost:
+        changes = f"{facts.kept} cases kept, {facts.cases - facts.kept} added, {facts.lost} dropped"
+        yield f"{name}: beside the gold set that was there: {changes} (--fresh keeps none for being there)"
     if facts.origins < facts.cases:
         yield f"{name}: {facts.origins} origins, the largest of {facts.largest_origin} cases, which depend on each other"
     if facts.largest_target_set > 1:

@@ -41,7 +41,8 @@ SHOWN = 5  # of what is found of a kind
     "--agent",
     metavar="NAME",
     show_default="bm25",
-    help="What searches it: a name that 'searchmark agents' lists, [NAME=]command:ARGV, mcp:ARGV, module:Class, an http address.",
+    help="What searches it: a name that 'searchmark agents' lists, [NAME=]command:ARGV, mcp:ARGV, module:Class, an http address, "
+    "PRESET:ADDRESS/INDEX as opensearch:http://localhost:9200/products.",
 )
 @option(
     QUESTIONS,

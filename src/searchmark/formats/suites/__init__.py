@@ -23,6 +23,7 @@ from searchmark.formats import (
 from searchmark.formats.detection import SUITE_ROLE, hint_at_file_kind
 from searchmark.formats.suites.checks import check_cases, check_metadata
 from searchmark.formats.suites.source import Source, Topics
+from searchmark.git.mining.decisions import NO_DECISIONS, decisions_path, read_decisions
 from searchmark.io.paths import user_path
 from searchmark.io.store import check_readable, pause_garbage_collector
 from searchmark.records.sentences import count_of
@@ -56,14 +57,20 @@ def load_suite_with_setup(
     topics: str | PathLike[str] | None = None,
     mapping: Mapping[str, str] | None = None,
     grades: Mapping[str, float] | None = None,
+    decided: bool = True,
 ) -> tuple[Suite, SuiteSetup]:
-    """Read a suite, and what its header says about testing it; only native suites have one."""
+    """Read a suite, and what its header says about testing it; only native suites have one.
+
+    What people decided about its cases, in the file beside it, is applied where ``decided``.
+    """
     builtin = builtin_suite_at(path)
     file = user_path(path) if builtin is None else builtin.file
     source = Source(file, field_names=check_suite_roles(mapping or {}), grades=check_grade_words(grades or {}))
     check_readable(source.path)
     if builtin is None:
-        return _read_with_setup(source, format, topics)
+        suite, setup = _read_with_setup(source, format, topics)
+        decisions = read_decisions(decisions_path(file), missing_ok=True) if decided else NO_DECISIONS
+        return decisions.apply(suite), setup
     suite, setup = _read_with_setup(source, format or builtin.format, topics or builtin.topics)
     # Under the name that it is called by, so that what is made with it names no path of this machine.
     return replace(suite, name=builtin.reference, files=builtin.answers()), replace(setup, corpus=setup.corpus or builtin.corpus)

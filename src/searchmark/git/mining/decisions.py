@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass, field, replace
 from os import PathLike
 from pathlib import Path
 from typing import Any, Literal, get_args
@@ -13,8 +13,8 @@ from typing import Any, Literal, get_args
 from searchmark.errors import FormatError, UsageError
 from searchmark.io.data import parse_json
 from searchmark.io.store import check_replaceable, read_utf8, write_text
-from searchmark.records.sentences import quote_name
-from searchmark.records.suite import Case
+from searchmark.records.sentences import count_of, quote_name
+from searchmark.records.suite import Case, Suite
 
 Verdict = Literal["reject", "query", "keep"]
 
@@ -50,6 +50,7 @@ class RepositoryDecisions:
 
     rejected: Mapping[str, str | None] = field(default_factory=dict)
     queries: Mapping[str, str] = field(default_factory=dict)
+    kept: Collection[str] = frozenset()  # commits that are in the gold set already, and go before others
 
 
 @dataclass(frozen=True)
@@ -58,12 +59,30 @@ class Decisions:
 
     by_commit: Mapping[tuple[str, str], CaseDecision] = field(default_factory=dict)
     file: str | None = None
+    kept: Mapping[str, Collection[str]] = field(default_factory=dict)  # by repository
 
     def of(self, repository: str) -> RepositoryDecisions:
         own = [one for (name, _), one in self.by_commit.items() if name == repository]
         return RepositoryDecisions(
             {one.commit: one.because for one in own if one.decision == "reject"},
             {one.commit: one.query for one in own if one.query is not None},
+            self.kept.get(repository, frozenset()),
+        )
+
+    def apply(self, suite: Suite) -> Suite:
+        """The suite without the cases that were rejected; others ask what a person wrote."""
+        pairs = [(case, self.about_case(case)) for case in suite.cases] if self.by_commit else []
+        rejected = {case.id for case, decision in pairs if decision is not None and decision.decision == "reject"}
+        reworded = {
+            case.id: decision.query for case, decision in pairs if decision is not None and decision.query not in (None, case.query)
+        }
+        if not rejected and not reworded:
+            return suite
+        counts = (f"{count_of(len(rejected), 'case')} rejected", f"{count_of(len(reworded), 'case')} with another query")
+        note = f"decisions of people ({self.file}): {', '.join(counts)}"
+        return replace(
+            suite.mapped(lambda case: None if case.id in rejected else replace(case, query=reworded.get(case.id, case.query))),
+            notes=(*suite.notes, note),
         )
 
     def about(self, repository: str, commit: str) -> CaseDecision | None:

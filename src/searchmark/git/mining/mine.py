@@ -78,7 +78,7 @@ def _second_pass_verdict(
         verdicts.update(rules)
         return [RemovedCommit(name, rule) for name, rule in rules.items() if rule is not None]
 
-    draw(selection.selected, options, look)
+    draw(selection, options, look)
     return commit in verdicts, verdicts.get(commit)
 
 
@@ -142,6 +142,8 @@ class MiningFacts:
     ledger: Mapping[str, RuleCount]
     malformed: Mapping[str, str]
     newest: int | None  # date of the newest commit that was read
+    kept: int = 0  # cases that the gold set in this file had before
+    lost: int = 0  # those that it had and has no more
 
     def as_json(self) -> dict[str, Any]:
         """What a gold set says of a repository."""
@@ -203,7 +205,7 @@ def mine_repository(
             shares.extend(new_shares)
             return [removal for share in new_shares for removal in share.removed]
 
-        draw(selection.selected, options, look)
+        draw(selection, options, look)
         return _join_shares(source, repository, selection, own_decisions, shares)
 
 
@@ -278,4 +280,6 @@ def _mining_facts(
         ledger=ledger,
         malformed=selection.malformed,
         newest=selection.newest,
+        kept=(kept := sum(case.commit in decisions.kept for case in cases)),
+        lost=len(decisions.kept) - kept,
     )

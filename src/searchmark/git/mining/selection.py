@@ -357,6 +357,7 @@ class Selection:
     read: int  # commits
     newest: int | None  # the latest time of a commit that was read
     selected: tuple[SelectedCommit, ...]
+    queue: tuple[SelectedCommit, ...]  # the same in the order in which they are taken until there are enough
     removed: Mapping[str, RuleCount]
     malformed: Mapping[str, str]
     book: PathBook  # what has been learnt about paths so far, and may learn more
@@ -398,17 +399,20 @@ def select_commits(
     junk = _junk_types(candidates, options)
     remaining = _without_removed(candidates, junk)
     origin = origins_of([kin[one.hash] for one in remaining], branches)
+    # What a person has rejected keeps its place until here, so that exactly one other commit takes it.
+    queue = sorted(order_of_choice(remaining, options), key=lambda one: one.hash not in decisions.kept)
     rejections = [RemovedCommit(one.hash, "rejected") for one in remaining if one.hash in decisions.rejected]
-    remaining = _without_removed(remaining, rejections)
-    alike = list(drop_too_alike((kin[one.hash] for one in order_of_choice(remaining, options)), options))
-    commits_with_origin = tuple(
-        one._replace(origin=origin[one.hash], edited=decisions.queries.get(one.hash)) for one in _without_removed(remaining, alike)
-    )
+    alike = [one for one in drop_too_alike((kin[one.hash] for one in queue), options) if one.hash not in decisions.rejected]
+    with_origin = {
+        one.hash: one._replace(origin=origin[one.hash], edited=decisions.queries.get(one.hash))
+        for one in _without_removed(remaining, [*rejections, *alike])
+    }
+    selected, ordered = tuple(with_origin.values()), tuple(with_origin[one.hash] for one in queue if one.hash in with_origin)
     for removal in (*junk, *rejections, *alike):
         ledger.add(removal.rule, removal.hash)
         if verdict and removal.hash == watch:
             verdict = (verdict[0], removal.rule)
-    return Selection(tip, excluded_tip, read_count, newest, commits_with_origin, ledger.counts(), malformed, commits.book, verdict)
+    return Selection(tip, excluded_tip, read_count, newest, selected, ordered, ledger.counts(), malformed, commits.book, verdict)
 
 
 def _without_removed(commits: Sequence[SelectedCommit], removals: Collection[RemovedCommit]) -> list[SelectedCommit]:
@@ -475,16 +479,14 @@ def order_of_choice(commits: Sequence[SelectedCommit], options: DatasetSettings)
     return (share[turn] for turn in range(max(map(len, shares), default=0)) for share in shares if turn < len(share))
 
 
-def draw(
-    commits: Sequence[SelectedCommit], options: DatasetSettings, look: Callable[[list[SelectedCommit]], Collection[RemovedCommit]]
-) -> None:
+def draw(selection: Selection, options: DatasetSettings, look: Callable[[list[SelectedCommit]], Collection[RemovedCommit]]) -> None:
     """Hand out as many commits as are wanted; for each that turns out to make no case the next in line is handed out.
 
     ``look`` gets commits newest first and says which of them make no case.
     """
-    queue = order_of_choice(commits, options)
-    age = {one.hash: number for number, one in enumerate(commits)}
-    missing = len(commits) if options.max_cases is None else options.max_cases
+    queue = iter(selection.queue)
+    age = {one.hash: number for number, one in enumerate(selection.selected)}
+    missing = len(selection.queue) if options.max_cases is None else options.max_cases
     while missing and (sample := list(islice(queue, missing))):
         missing = len(look(sorted(sample, key=lambda one: age[one.hash])))
 
