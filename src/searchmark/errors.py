@@ -4,7 +4,9 @@
     ├── UsageError            4   the request cannot be understood or carried out
     │   ├── FormatError       4   a file is not what it claims to be: names file, place and reason
     │   ├── ServiceError      4   a service over HTTP did not answer as it should: names address and reason
-    │   │   └── BudgetSpent   4   it was not asked, since a bound on requests or tokens is reached
+    │   │   ├── BudgetSpent   4   it was not asked, since a bound on requests or tokens is reached
+    │   │   └── MissingService 4  nobody answers at its address
+    │   ├── Missing           4   a database, a model, a server, a package or a file is not there (so is a MissingService)
     │   ├── PoolGone          4   what runs the tasks is gone, with all that it was running: what came before is kept
     │   ├── DamagedRepository 4   a Git repository lacks an object, or has one that is not what its name says
     │   └── UnknownMeasure    4   no measure has this name: lists the nearest ones
@@ -136,6 +138,14 @@ class BudgetSpent(ServiceError):
     """A request was not made, because a bound on requests or tokens is reached."""
 
 
+class Missing(UsageError):
+    """What a search needs is not on this machine: a database, a model, a program, a package, a file."""
+
+
+class MissingService(ServiceError, Missing):
+    """Nobody answers at the address of a service."""
+
+
 class PoolGone(UsageError):
     """What runs the tasks is gone as a whole: a scheduler that no longer answers, an executor that is broken.
 
@@ -171,3 +181,21 @@ class NothingEvaluated(SearchmarkError):
     """Not a single case could be evaluated."""
 
     exit_code = EXIT_NOTHING_EVALUATED
+
+
+# What says that something is not there: our own word, or that of Python. Whoever searches may look for a file of the query's own.
+MISSING_IN_SEARCH = (Missing, ImportError, ConnectionRefusedError)
+
+MISSING = (*MISSING_IN_SEARCH, FileNotFoundError)
+
+
+def is_missing(error: BaseException | None, kinds: tuple[type[BaseException], ...] = MISSING) -> bool:
+    """Whether an error, or what it was raised from, is of a kind that says that something is not there."""
+    explicit = True
+    while error is not None:
+        # Libraries of networks name no cause. What failed before anything else is no cause: an import may have an alternative.
+        if isinstance(error, kinds) and (explicit or not isinstance(error, Missing | ImportError | FileNotFoundError)):
+            return True
+        explicit = explicit and error.__cause__ is not None
+        error = error.__cause__ or error.__context__
+    return False

@@ -43,6 +43,26 @@ def test_a_suite_for_ci_is_collected_and_skipped_elsewhere(tmp_path: Path, envir
     assert (tmp_path / "asked.txt").exists() == (outcome == "passed")
 
 
+LISTED = """
+agent: shop.py:search
+corpus: docs
+only_in_ci: true
+skip_missing: true
+gates: {thresholds: {RR: 0.99}}
+cases:
+  - {id: mugs, query: mugs, expectedIds: [mugs.md]}
+"""
+
+
+def test_the_header_of_a_case_list_is_that_of_every_suite(tmp_path: Path) -> None:
+    done = run_pytest(shop(tmp_path, LISTED))
+    assert done.outcomes == dict.fromkeys(("case[mugs]", "gate[RR >= 0.99]"), "pytest.skip")
+    assert "nobody reads 'skip_missing' (did you mean 'skip_if_missing'?)" in done.output
+    done = run_pytest(tmp_path, CI="true")
+    assert done.outcomes == {"case[mugs]": "passed", "gate[RR >= 0.99]": "failure"}
+    assert "Expected RR >= 0.99, but got 0.5" in done.output
+
+
 def test_a_suite_for_ci_reads_no_baseline_elsewhere(tmp_path: Path) -> None:
     shop(tmp_path, SMALL.replace("gates: {", "gates: {baseline: base.json, ") + "only_in_ci: true\n")
     (tmp_path / "base.json").write_text("{broken")
@@ -93,13 +113,29 @@ def test_paths_of_the_fixture_are_from_the_folder_of_the_test_on(tmp_path: Path)
 
 
 MISSING = {
-    "corpus": (SMALL.replace("docs", "database"), "there is no corpus database"),
+    "corpus": (SMALL.replace("docs", "database"), "database: cannot be read: No such file"),
     "agent": (
         SMALL.replace("shop.py:search", "acme-search"),
-        "there is no agent 'acme-search'; install the package that brings it",
+        "there is no agent 'acme-search'",
     ),
     "module": (SMALL.replace("shop.py:search", "needy.py:search"), "ModuleNotFoundError: No module named 'faiss_is_not_here'"),
     "file": (SMALL.replace("shop.py:search", "needy.py:Database"), "FileNotFoundError: there is no embeddings.db"),
+    "database": (
+        SMALL.replace("shop.py:search", "{name: vector-table, config: {database: embeddings.db, table: items, embedder: hashing}}"),
+        "there is no database",
+    ),
+    "model": (
+        SMALL.replace("shop.py:search", "{name: semantic, config: {embedder: {name: onnx, model: no/such/model}}}"),
+        "the model 'no/such/model' is not a folder",
+    ),
+    "server": (
+        SMALL.replace("shop.py:search", "http://127.0.0.1:9/?q={query}").replace("corpus: docs\n", ""),
+        "Connection refused",
+    ),
+    "program": (
+        SMALL.replace("shop.py:search", "command:no-such-program {query}"),
+        "the program 'no-such-program' cannot be started",
+    ),
 }
 NEEDY = """
 def __getattr__(name):
@@ -151,7 +187,7 @@ def test_an_agent_that_is_there_and_cannot_start_is_never_skipped(tmp_path: Path
 def test_an_agent_whose_file_is_not_there_is_a_mistake_and_never_skipped(tmp_path: Path) -> None:
     outcomes, output = outcomes_of(tmp_path, SMALL.replace("shop.py", "shpo.py") + "skip_if_missing: true\n")
     assert outcomes == dict.fromkeys(BOTH, "error")
-    assert "FileNotFoundError: there is no file" in output
+    assert "LookupError: there is no file" in output
 
 
 VECTORS = """

@@ -14,7 +14,7 @@ from tests.ext.support import shop
 
 
 def key_of(folder: Path, config: Config = Config()) -> str:  # noqa: B008  # frozen
-    return SuiteUnderTest.read(folder / "search.searchmark.yaml", config).key
+    return SuiteUnderTest.read(folder / "search.searchmark.yaml", config, print).key
 
 
 def append(name: str) -> Callable[[Path], object]:
@@ -55,8 +55,8 @@ def test_the_header_says_in_which_mode_an_agent_is_asked(tmp_path: Path, agent: 
     config = Config(agents=(MODES,))
     suite = "schema_version: 1\ncorpus: docs\ncases: [{id: a, query: tea, judgments: [{target: tea.md}]}]\n" + agent
     with pytest.raises(UsageError, match=r"several modes, fts5, fts5\+vector; choose one: write 'mode: NAME' into the suite"):
-        SuiteUnderTest.read(shop(tmp_path / "without", suite) / "search.searchmark.yaml", config)
-    opened = SuiteUnderTest.read(shop(tmp_path / "with", f"{suite}mode: fts5+vector\n") / "search.searchmark.yaml", config)
+        SuiteUnderTest.read(shop(tmp_path / "without", suite) / "search.searchmark.yaml", config, print)
+    opened = SuiteUnderTest.read(shop(tmp_path / "with", f"{suite}mode: fts5+vector\n") / "search.searchmark.yaml", config, print)
     assert (opened.spec.name, opened.spec.config) == ("fts5+vector", {"b": 0.3, "k1": 0.9})
     assert ("--agent lookup --mode fts5+vector" in opened.command) == (not agent)
 

@@ -10,6 +10,7 @@ import pytest
 from searchmark import FormatError, GateSettings, KnownFailure, Pin, load_suite
 from searchmark.formats.suites import load_suite_with_setup
 from searchmark.formats.suites.native import NO_SETUP, SuiteSetup
+from searchmark.io.text import redirect_notes
 
 CASES = "cases: [{id: q1, query: tea, judgments: [{target: a, grade: 1}]}]\n"
 HEADER = """
@@ -74,3 +75,55 @@ def test_a_suite_without_a_header_has_an_empty_one(both: tuple[Path, Path], file
 def test_a_mistake_is_named_with_its_field(file: Callable[[str, str], Path], header: str, said: str) -> None:
     with pytest.raises(FormatError, match=said.replace("'", ".")):
         load_suite(file("suite.yaml", f"schema_version: 1\n{header}\n{CASES}"))
+
+
+OTHER_FORMATS = {
+    "case-list": "cases: [{query: tea, expectedIds: [a]}]",
+    "symbols": "queries: [{query: tea, expected_symbols: [TTea]}]",
+    "gold-set": "test_cases: [{id: q1, query: tea, ground_truth_files: [a]}]",
+    "fixtures": "fixtures: [{name: q1, query: tea, documents: {a: tea, b: milk}, expected_ranking: [a, b]}]",
+    "table": "questions: [{question: tea, expected_file: a}]",
+}
+
+
+@pytest.mark.parametrize("format_name", OTHER_FORMATS)
+def test_every_format_of_ours_has_the_same_header(
+    both: tuple[Path, Path], file: Callable[[str, str], Path], format_name: str
+) -> None:
+    plain = file("other.yaml", OTHER_FORMATS[format_name])
+    suite, setup = load_suite_with_setup(plain)
+    assert (setup, dict(suite.metadata)) == (NO_SETUP, {})
+    with_header, setup = load_suite_with_setup(file("other.yaml", f"{HEADER}{OTHER_FORMATS[format_name]}"))
+    assert setup == load_suite_with_setup(both[0])[1]
+    assert with_header == suite
+    with pytest.raises(FormatError, match=r"gates\.threshold: is not a known field"):
+        load_suite(file("other.yaml", f"gates: {{threshold: {{}}}}\n{OTHER_FORMATS[format_name]}"))
+
+
+def test_documents_under_corpus_are_no_path(file: Callable[[str, str], Path]) -> None:
+    _, setup = load_suite_with_setup(
+        file("other.json", '{"corpus": {"a": "tea"}, "cases": [{"query": "tea", "expectedIds": ["a"]}]}')
+    )
+    assert setup == NO_SETUP
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("skip_missing: true\ncases: [{query: tea, expectedIds: [a]}]", "'skip_missing' (did you mean 'skip_if_missing'?)"),
+        ("thresholds: {P@5: 0.9}\ncases: [{query: tea, expectedIds: [a]}]", "'thresholds'"),
+        (
+            OTHER_FORMATS["fixtures"].replace("expected_ranking", "Relevance: [a], expected_ranking"),
+            "'relevance' (did you mean 'relevant'?)",
+        ),
+        ("description: Tea.\nversion: 2\ncases: [{query: tea, expectedIds: [a], query_id: 7, difficulty: 3}]", None),
+    ],
+    ids=["header", "unlike", "fixture", "none"],
+)
+def test_keys_that_nobody_reads_are_named_with_the_nearest_that_is_read(
+    file: Callable[[str, str], Path], text: str, said: str | None
+) -> None:
+    path, notes = file("other.yaml", text), list[str]()
+    with redirect_notes(notes.append):
+        load_suite(path)
+    assert notes == ([] if said is None else [f"{path}: nobody reads {said}"])

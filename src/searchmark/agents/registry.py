@@ -37,7 +37,7 @@ from searchmark.config.agents import (
     parse_named_source,
 )
 from searchmark.config.permissions import Sensitive, is_local_model, sensitive_nested_values
-from searchmark.errors import SearchmarkError, UsageError, shortened
+from searchmark.errors import Missing, SearchmarkError, UsageError, shortened
 from searchmark.io.network import NO_NETWORK
 from searchmark.io.plugins import find_plugin, import_object, installed_plugins
 from searchmark.io.secrets import DEFAULT_DSN, register_addresses, register_secrets, variables_in, without_credentials
@@ -192,7 +192,8 @@ def refuse_unavailable(source: AgentSource) -> None:
     if source.name not in names:
         near = difflib.get_close_matches(source.name, [*names, *AGENT_ALIASES], 3)
         hint = f"did you mean {' or '.join(near)}?" if near else f"available: {', '.join(names)}."
-        raise UsageError(f"there is no agent {source.name!r}; {hint} For your own agent use module:Class.")
+        kind = UsageError if near else Missing  # what is nearly the name of an agent is a mistake in typing
+        raise kind(f"there is no agent {source.name!r}; {hint} For your own agent use module:Class.")
 
 
 # The code behind an agent, found and imported: that of others only in a worker, or where the runner asks its own process.

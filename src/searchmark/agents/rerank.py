@@ -18,7 +18,7 @@ from searchmark.agents.protocol import RetrievalAgent, RetrievalResult
 from searchmark.agents.vectors import VectorPart, VectorParts
 from searchmark.config.permissions import Address, KeyVariable, ModelName, OptionsMark
 from searchmark.config.strict import Number, Whole, strict_record
-from searchmark.errors import UsageError
+from searchmark.errors import Missing, UsageError
 from searchmark.formats.corpora.corpus import Changes, Corpus
 from searchmark.io.http import ApiKey, ClientSettings, Request, UnusableAnswer
 from searchmark.io.json_service import JsonClient
@@ -128,7 +128,7 @@ class CrossEncoderSettings:
     def load(self) -> Reranker:
         reason = cross_encoder_problem()
         if reason is not None:
-            raise UsageError(reason)
+            raise Missing(reason)
         return CrossEncoderReranker(self)
 
 
@@ -142,9 +142,7 @@ class CrossEncoderReranker(Reranker):
             self._model: Any = CrossEncoder(options.model, device="cpu", local_files_only=options.offline or not network_allowed())
         except (OSError, ValueError) as error:
             name = type(error).__name__
-            raise UsageError(
-                f"the model {options.model!r} is not a folder, and cannot be downloaded from the hub ({name})"
-            ) from error
+            raise Missing(f"the model {options.model!r} is not a folder, and cannot be downloaded from the hub ({name})") from error
         self._options = options
 
     def scores(self, query: str, texts: Sequence[str]) -> list[float]:

@@ -8,6 +8,7 @@ import traceback
 from bdb import BdbQuit
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -34,19 +35,21 @@ from searchmark.config.inputs import FileSettings
 from searchmark.config.option import option_fields
 from searchmark.config.run import CaseSelection, ExecutorSettings, ResumeSettings, RunSettings
 from searchmark.config.sections import Config
-from searchmark.errors import EXIT_INTERRUPTED, EXIT_OK, EXIT_UNTRUSTED, SearchmarkError, UsageError
+from searchmark.errors import EXIT_INTERRUPTED, EXIT_OK, EXIT_UNTRUSTED, Missing, SearchmarkError, UsageError, is_missing
 from searchmark.formats.corpora.case_locations import SearchScope
 from searchmark.io.secrets import DSN_VARIABLE
-from searchmark.records.provenance import display_names
+from searchmark.records.provenance import RunLabel, display_names
 from searchmark.records.sentences import count_of, list_first
 
 if TYPE_CHECKING:
     from searchmark.config.agents import AgentSpec
     from searchmark.experiments.evaluation import Evaluation
-    from searchmark.experiments.experiment import Experiment
+    from searchmark.experiments.experiment import Experiment, OnProgress
+    from searchmark.formats.suites.native import SuiteSetup
     from searchmark.git.clones import RepositorySource
     from searchmark.records.run import Run
     from searchmark.running.estimate import AgentEstimate, PlannedMachine, RunEstimate
+    from searchmark.running.request import RunProgress
     from searchmark.running.result import RunResult
 
 
@@ -224,6 +227,15 @@ class LiveSettings:
             help="Environment variable that agents get although its name looks secret; repeatable.",
         ),
     ]
+    skip_if_missing: Annotated[
+        bool,
+        Flag(
+            HOW_TO_RUN,
+            "--skip-if-missing",
+            is_flag=True,
+            help="Where a corpus, database, model, program, package or service is not there, warn and exit with 0.",
+        ),
+    ]
     resumption: Annotated[ResumeSettings, OptionGroup(RESUME)]
     save_run: Annotated[
         str | None,
@@ -262,6 +274,10 @@ class LiveSettings:
         hidden_paths = tuple(Path(path).absolute() for path in (*task.answers, *hidden, self.save_run) if path is not None)
         return Experiment(request.suite, specs, where, self.cases, options, self.resumption, repeats, hidden_paths, self.placement)
 
+    def skips(self, setup: SuiteSetup) -> bool:
+        """Whether what is missing is no failure, by the command line or the header of the suite."""
+        return self.skip_if_missing or setup.skip_if_missing
+
     def saved(self, request: Evaluation, runs: Sequence[Run], config: Config) -> RunResult:
         """Saved runs on the cases that are wanted."""
         from searchmark.experiments.inputs import saved_runs_on
@@ -276,7 +292,17 @@ CASE_FILTER = OptionGroup(WHICH_CASES, left_out=("sample", "shard", "last_failed
 def refuse_live_options() -> None:
     """A saved run is not run again, so options about running would be ignored. What the environment says is no request."""
     names = {each.name for group in (SearchScope, RunSettings, ExecutorSettings, ResumeSettings) for each in option_fields(group)}
-    options = names - {"corpus", "mapping"} | {"last_failed", "save_run", "pass_env", "dry_run", "fetch", "dsn", "mode", "modes"}
+    options = names - {"corpus", "mapping"} | {
+        "last_failed",
+        "save_run",
+        "pass_env",
+        "dry_run",
+        "fetch",
+        "dsn",
+        "mode",
+        "modes",
+        "skip_if_missing",
+    }
     if is_given("sample", (ParameterSource.COMMANDLINE,)):
         options -= {"seed"}  # which cases are drawn
     flags = [
@@ -289,8 +315,23 @@ def refuse_live_options() -> None:
         raise UsageError(f"--run scores a saved run; {', '.join(sorted(flags))} {verb} to a run with --agent")
 
 
-def run_with_progress(experiment: Experiment, save_run: str | None) -> RunResult:
-    """Run it with bars on a terminal, say how to resume it after Ctrl-C, and save the runs if that was asked for."""
+@contextmanager
+def missing_reasons(skipping: bool) -> Iterator[list[str]]:
+    """A list that holds what was missing when the block ended early for that, if this is to be ``skipping``; else it is raised."""
+    reasons: list[str] = []
+    try:
+        yield reasons
+    except Missing as error:
+        if not skipping:
+            raise
+        reasons.append(str(error))
+
+
+def run_with_progress(experiment: Experiment, save_run: str | None, least: int | None = None) -> RunResult:
+    """Run it with bars on a terminal, say how to resume it after Ctrl-C, and save the runs if that was asked for.
+
+    With ``least`` agents that lack something here are left out, and so many runs are needed.
+    """
     from searchmark.formats.runs import check_run_target, save_runs
 
     if save_run is not None:
@@ -302,7 +343,7 @@ def run_with_progress(experiment: Experiment, save_run: str | None) -> RunResult
     detail(f"asked: {', '.join(display_names(experiment.labels))}; searches per case: {experiment.options.num_runs}")
     advice = f"the answers so far are saved; run the same command{'' if resumed else ' with --resume'} to continue"
     with progress_bars(experiment.labels, together=experiment.on_executor) as report, resumable(advice):
-        run_result = experiment.run(report)
+        run_result = _run(experiment, _naming_dead_agents(experiment.labels, report), least)
     if save_run is not None:
         losses: list[str] = []
         for path in save_runs(run_result.runs, save_run, losses.append):
@@ -310,6 +351,29 @@ def run_with_progress(experiment: Experiment, save_run: str | None) -> RunResult
         for sentence in losses:
             tell(f"not in it: {sentence}")
     return run_result
+
+
+def _run(experiment: Experiment, report: OnProgress, least: int | None) -> RunResult:
+    if least is None:
+        return experiment.run(report)
+    try:
+        return experiment.run(report).without_missing(least)
+    except SearchmarkError as error:
+        if is_missing(error):
+            raise Missing(str(error)) from error
+        raise
+
+
+def _naming_dead_agents(labels: Sequence[RunLabel], report: OnProgress) -> OnProgress:
+    """The same, which says at once that an agent cannot be asked: the others may take hours."""
+    names = dict(zip(labels, display_names(labels), strict=True))
+
+    def show_progress(progress: RunProgress) -> None:
+        if progress.dead is not None and len(names) > 1:
+            tell(f"searchmark: {names[progress.label]}: {progress.dead}")
+        report(progress)
+
+    return show_progress
 
 
 def _searched_text(where: SearchScope) -> str:

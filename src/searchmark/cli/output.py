@@ -19,6 +19,7 @@ from searchmark.io.store import write_text
 
 if TYPE_CHECKING:
     from searchmark.audit.check import Audit, JudgingPlan
+    from searchmark.records.suite import Suite
     from searchmark.reports.ci import SuiteLines
     from searchmark.reports.render import ReportFile
     from searchmark.reports.report import Report
@@ -185,6 +186,17 @@ class Outputs:
         if self.github is not None:
             _tell_github(report, self.github)
         return exit_code(report)
+
+    def skip(self, suite: Suite, reason: str) -> int:
+        """Say that nothing was measured since something is missing: a skipped test per case for JUnit, and no other report."""
+        from searchmark.reports.ci import skipped_junit
+
+        tell(f"searchmark: skipped: {reason}")
+        for file in self.files:
+            if file.format == "junit" and file.pattern is None:
+                write_text(file.path, skipped_junit(suite, reason))
+                remark(f"written: {file.path}")
+        return EXIT_OK
 
 
 def write_files(report: Report, files: list[ReportFile], time: datetime) -> list[tuple[Path, str]]:

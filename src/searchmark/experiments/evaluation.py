@@ -204,7 +204,11 @@ class Evaluation:
         scores = self._scores(runs, all_measures)
         splits = self.by or default_splits(scores[0].matched.suite)
         pairs = compare(scores, splits, self.options)
-        decisions = [_by_known_name(table, scores[0]) for table in tables_for_pairs(tables, pairs)]
+        never_started = {
+            name for name, run in zip(display_names([run.label for run in runs]), runs, strict=True) if run.never_started
+        }
+        answerable = [table for table in tables if never_started.isdisjoint((table.candidate, table.baseline))]
+        decisions = [_by_known_name(table, scores[0]) for table in tables_for_pairs(answerable, pairs)]
         gate = self._gate(self._among(scores) if self.baseline is NO_BASELINE else self._with_baseline(scores, runs, all_measures))
         extras = self._extras(runs, texts, gate, self._audit(scores, (*self.measures, *extra_measures), decisions))
         report = build_comparison(scores, pairs, splits, decisions, self.corpus, gate, extras)

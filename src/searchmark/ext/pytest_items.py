@@ -31,7 +31,7 @@ class SuiteCollector(pytest.File):
         self.shared = shared
 
     def collect(self) -> Iterator[pytest.Item]:
-        suite = SuiteUnderTest.read(self.path, load_config(self.config.getoption("--searchmark-config")))
+        suite = SuiteUnderTest.read(self.path, load_config(self.config.getoption("--searchmark-config")), self.shared.note)
         for case, title in suite.case_titles():
             yield CaseItem.from_parent(self, suite=suite, case=case, **self._named(title))
         for number, title in enumerate(suite.rule_titles()):

@@ -117,6 +117,7 @@ class SuiteFormat(Format):
     holds: str = ""  # what of a suite is written, in words
     words: bool = False  # whether grades may be words, which --grades explains
     topics: bool = False  # whether the texts of its queries may be in a second file
+    header: bool = False  # whether a mapping with its cases may also say how they are tested
 
 
 @dataclass(frozen=True, eq=False)
@@ -148,28 +149,28 @@ _SUITES = (
     SuiteFormat("qrels", read="suites.trec:read_qrels", write="suites.trec:write_qrels", extensions=(".qrels", ".txt", ".trec"),
                 about="TREC qrels, with or without topics", known_by="text that is nothing else",
                 holds="grades, and queries in a file beside it (`OUT` with the ending `.topics.tsv`)", topics=True, general=True),
-    SuiteFormat("table", read="suites.tables:read_table", words=True, general=True,
+    SuiteFormat("table", read="suites.tables:read_table", words=True, general=True, header=True,
                 about="questions and what should be found, in CSV, TSV, JSON, JSONL, YAML or Parquet",
                 known_by="columns for a query and a target, by usual names or by `--map`"),
     SuiteFormat("diversity-qrels", read="suites.trec:read_diversity_qrels", fits={"qrels": "suites.trec:has_aspects"}, topics=True,
                 about="TREC qrels with aspects of the queries",
                 known_by="a document that comes again for one query with another second column"),
-    SuiteFormat("gold-set", read="suites.case_lists:read_gold_set", write="suites.case_lists:write_gold_set",
+    SuiteFormat("gold-set", read="suites.case_lists:read_gold_set", write="suites.case_lists:write_gold_set", header=True,
                 about="changed files, mined from Git history", known_by="`test_cases` with `ground_truth_files`",
                 holds="queries, paths, category, tags, fields, metadata",
                 signs=(Sign("entry", 1, "ground_truth_files", "a gold set"),)),
-    SuiteFormat("case-list", read="suites.case_lists:read_case_list",
+    SuiteFormat("case-list", read="suites.case_lists:read_case_list", header=True,
                 about="curated queries with expected ids in order", known_by="`expectedIds`; also in TypeScript and JavaScript",
                 signs=(Sign("entry", 3, "expected_ids", "a list of cases with expectedIds"),)),
     SuiteFormat("labels", read="suites.labels:read_labels", fits={"folder": "suites.labels:has_labels"}, words=True, topics=True,
                 about="graded labels and a list of queries",
                 known_by="`query_id`, `item_id` and `grade`; a folder with `labels.jsonl`",
                 signs=(Sign("entry", 7, "query_id item_id grade", "graded labels"),)),
-    SuiteFormat("symbols", read="suites.case_lists:read_symbols",
+    SuiteFormat("symbols", read="suites.case_lists:read_symbols", header=True,
                 about="expected symbols and glob patterns", known_by="`expected_symbols` or `expected_patterns`",
                 signs=(Sign("entry", 4, "expected_symbols", "a suite of symbols"),
                        Sign("entry", 5, "expected_patterns", "a suite of symbols"))),
-    SuiteFormat("fixtures", read="suites.fixtures:read_fixtures",
+    SuiteFormat("fixtures", read="suites.fixtures:read_fixtures", header=True,
                 about="fixtures that bring their documents along", known_by="`documents` and `query`",
                 signs=(Sign("entry", 2, "documents query", "fixtures"),)),
     SuiteFormat("beir", read="suites.beir:read_beir", write="suites.beir:write_beir", words=True,

@@ -16,7 +16,7 @@ from threading import Lock
 from typing import IO, TYPE_CHECKING, Any, Generic, Literal, TypeVar, cast
 from urllib.parse import quote, unquote, urlsplit
 
-from searchmark.errors import BudgetSpent, ServiceError, UsageError, shortened
+from searchmark.errors import BudgetSpent, MissingService, ServiceError, UsageError, is_missing, shortened
 from searchmark.io.network import check_network, seconds_left, url_origin
 from searchmark.io.secrets import scrub, secrets_in, without_credentials
 from searchmark.io.store import BOM
@@ -493,6 +493,7 @@ class Refusal:
     again: bool = False  # another attempt may help
     wait: float | None = None  # seconds before that attempt, if the service says so
     lasting: bool = False  # every other request would fail as well
+    missing: bool = False  # nobody is there
     instead: str | None = None  # what came instead of an answer that can be read; differs from request to request
 
 
@@ -558,7 +559,8 @@ class HttpClient:
         message = "" if failure.message is None else f" {excerpt_without(failure.message, prepared_request.secrets)}"
         reason = shortened(_escape_text(failure.reason, prepared_request.secrets), _LONGEST_REASON)
         instead = None if failure.instead is None else excerpt_without(failure.instead, prepared_request.secrets)
-        error = ServiceError(f"{self.shown_url} {reason}{message}{tries}", failure.status, attempts, instead)
+        kind = MissingService if failure.missing else ServiceError
+        error = kind(f"{self.shown_url} {reason}{message}{tries}", failure.status, attempts, instead)
         if self._options.gives_up and failure.lasting:
             self._given_up = error
         return error
@@ -572,6 +574,8 @@ class HttpClient:
 
     def _attempt(self, request: httpx.Request, seconds: float, into: IO[bytes] | None) -> HttpAnswer | Refusal:
         """Ask once; from the connection to the last byte of the answer it takes no longer than so many seconds."""
+        from socket import gaierror
+
         import httpx
 
         from searchmark.io.http_deadline import exchange_deadline
@@ -585,7 +589,8 @@ class HttpClient:
         except httpx.HTTPError as error:
             ours = isinstance(error, httpx.LocalProtocolError | httpx.UnsupportedProtocol)
             again = isinstance(error, httpx.TransportError) and not ours
-            return Refusal(f"did not answer as it should: {type(error).__name__}: {error}", again=again, lasting=True)
+            reason = f"did not answer as it should: {type(error).__name__}: {error}"
+            return Refusal(reason, again=again, lasting=True, missing=is_missing(error, (ConnectionRefusedError, gaierror)))
 
     def _exchange(self, request: httpx.Request, into: IO[bytes] | None) -> HttpAnswer | Refusal:
         """One request and its answer; as many more as there are redirects that may be followed."""

@@ -46,7 +46,7 @@ def _import_user_module(name: str) -> Any:
 
         path = user_path(name).resolve()
         if not path.is_file():
-            raise FileNotFoundError(f"there is no file {name}")
+            raise LookupError(f"there is no file {name}")  # a mistake in the name, and nothing that a machine may lack
         _add_to_path(path.parent)
         existing_module = sys.modules.get(path.stem)
         if existing_module is not None and getattr(existing_module, "__file__", None) == str(path):

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from searchmark.errors import UsageError
-from searchmark.records.answers import EMPTY, NOTHING_KNOWN, OK, STATUSES, Answer, AnswerDetails, Hit
+from searchmark.records.answers import EMPTY, NOT_RUN, NOTHING_KNOWN, OK, STATUSES, Answer, AnswerDetails, Hit
 from searchmark.records.columns import (
     NO_LINE,
     HasFrame,
@@ -230,6 +230,11 @@ class Run(HasFrame):
     @property
     def answers(self) -> Iterator[Answer]:
         return (self.answer(row) for row in range(len(self)))
+
+    @property
+    def never_started(self) -> bool:
+        """Whether its agent could not be started, so that it was asked nothing at all."""
+        return self.provenance.failure is not None and bool((self.status == NOT_RUN).all())
 
     @property
     def name(self) -> str:

@@ -18,6 +18,7 @@ from searchmark.gates.quantities import SIGNS, digits_beside_bound, is_within
 from searchmark.gates.rules import RuleResult
 from searchmark.io.secrets import environment_secrets, scrub
 from searchmark.records.finding import Finding
+from searchmark.records.suite import Suite
 from searchmark.reports import comparison_tables, run_tables
 from searchmark.reports.cases import CaseSummary
 from searchmark.reports.comparison_tables import cause_lines, rule_name, rule_table
@@ -287,6 +288,16 @@ def to_junit(report: Report) -> Iterator[str]:
             _case_test(case_id, case, case_rules.result_of(name, case_id, case, agent)) for case_id, case in agent.cases.items()
         )
         suites.append(_JunitSuite(f"{report.suite.name}.{name}", tuple(tests), _timestamp(agent)))
+    yield from _junit_file(suites)
+
+
+def skipped_junit(suite: Suite, reason: str) -> Iterator[str]:
+    """The pieces of the file where nothing was measured: every case is skipped."""
+    result = _TestResult("skipped", "missing", reason)
+    yield from _junit_file([_JunitSuite(suite.name, tuple(_JunitTest(case, result) for case in suite.table.ids))])
+
+
+def _junit_file(suites: Sequence[_JunitSuite]) -> Iterator[str]:
     yield '<?xml version="1.0" encoding="UTF-8"?>\n'
     counts = _counts(test for suite in suites for test in suite.tests)
     counts.pop("skipped")  # the schema has it for each suite, and not for all of them

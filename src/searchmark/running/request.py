@@ -88,6 +88,7 @@ class RunProgress:
     total: int
     failed: int
     doing: str = ""
+    dead: str | None = None  # why this agent is asked nothing more, once that is known
 
 
 @dataclass(frozen=True)

@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from searchmark.errors import SearchmarkError, UsageError, shortened
+from searchmark.errors import SearchmarkError, UsageError, is_missing, shortened
 from searchmark.io.data import plain_json
 from searchmark.io.secrets import (
     environment_secrets,
@@ -286,7 +286,7 @@ def find_trust_events(
         yield TrustEvent("not_isolated", message)
     failure = start_failure(events)
     if failure is not None:
-        yield TrustEvent("not_started", failure)
+        yield TrustEvent("not_started", failure.reason or "")
     if broken is not None:
         yield TrustEvent("failed", broken)
     yield from incomplete_repository_events(details)
@@ -330,6 +330,7 @@ class RunBuilder:
         self.steps: Sequence[Step] = order_cases(suite, job.locations, options.seed, shuffled=options.randomize_order)
         self._watch = FailureWatch(self.steps, options.max_failures)
         self.broken: str | None = None
+        self._missing: str | None = None
         self.code: str | None = None
         self.needs_corpus = True  # as far as is known before it is loaded
         self.sandbox: str | None = None
@@ -416,7 +417,7 @@ class RunBuilder:
         try:
             self.code = session.load()
         except UsageError as error:
-            raise UsageError(scrub(str(error), self.secrets)) from None
+            raise type(error)(scrub(str(error), self.secrets)) from None
         self.needs_corpus = session.needs_corpus
         if self.needs_corpus and self.job.is_remote:
             raise UsageError(scrub(f"the agent {self.job.spec.name!r} {NEEDS_CORPUS}", self.secrets))
@@ -442,15 +443,25 @@ class RunBuilder:
         self._events.append(clean)
         if self._journal is not None:
             self._journal.note(clean)
+        if clean.event == "not_started":
+            self.report(dead=clean.reason)
 
-    def report(self, doing: str = "") -> None:
-        self._report(RunProgress(self.job.label, len(self._entries), len(self.steps), self._failed, doing))
+    def report(self, doing: str = "", dead: str | None = None) -> None:
+        self._report(RunProgress(self.job.label, len(self._entries), len(self.steps), self._failed, doing, dead))
+
+    @property
+    def missing(self) -> str | None:
+        """What the agent could not be started without and did not find; None if that is not why, or it could."""
+        failure = start_failure(self._events)
+        return failure.reason if failure is not None and failure.missing else self._missing
 
     def fail(self, error: Exception) -> None:
         """Whatever was unexpected about this agent: it is asked nothing more."""
         sentence = str(error) if isinstance(error, SearchmarkError) else f"{type(error).__name__}: {error}"
         reason = shortened(scrub(sentence, self.secrets), LONGEST_REASON)
         self.broken = f"the agent could not be asked to the end: {reason}"
+        self._missing = self.broken if is_missing(error) and not self._entries else None
+        self.report(dead=self.broken)
 
     def let_go(self) -> None:
         """Close the journal of a run that did not come to its end."""

@@ -11,7 +11,7 @@ import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
-from itertools import count
+from itertools import chain, count
 from pathlib import Path
 from secrets import token_hex
 from typing import Any
@@ -62,7 +62,11 @@ from searchmark.running.worker.server import Server
 
 
 def run_agents(request: RunRequest, report: Callable[[RunProgress], None] = lambda _: None) -> RunResult:
-    """Ask every agent every case, the agents taking turns; the answers come in the order of the suite."""
+    """Ask every agent every case, the agents taking turns; the answers come in the order of the suite.
+
+    All agents are made ready before the first is asked, so that it is said at once which of them cannot start. Each has its index
+    then, as all have after their first block, and has answered its unmeasured search: nothing is done that is not done anyway.
+    """
     refuse_without_process_isolation()
     refuse_duplicates(request.labels)
     if request.executor is not None:
@@ -80,6 +84,8 @@ def run_agents(request: RunRequest, report: Callable[[RunProgress], None] = lamb
         for agent_run in agent_runs.values():
             agent_run.load(alone=len(agent_runs) == 1)
         open_journals(request, lambda label, path, resume: agent_runs[label].open_journal(path, resume=resume, retry=request.retry))
+        for agent_run in agent_runs.values():
+            agent_run.make_ready()
         for number in range(-(-len(request.suite) // options.block)):
             for label in turns(request.labels, number):
                 agent_runs[label].run(number)
@@ -87,7 +93,13 @@ def run_agents(request: RunRequest, report: Callable[[RunProgress], None] = lamb
             agent_run.close()
         inspector.find_changes()
         tampering = caches.tampering()
-        return RunResult(request.suite, tuple(agent_run.result(tampering) for agent_run in agent_runs.values()), inspector.survey)
+        runs = tuple(agent_run.result(tampering) for agent_run in agent_runs.values())
+        return RunResult(request.suite, runs, inspector.survey, _missing(agent_runs))
+
+
+def _missing(agents: Mapping[RunLabel, CaseLoop | AgentBlocks]) -> dict[RunLabel, str]:
+    """The agents that could not be started for want of something, each with what it is."""
+    return {label: agent.builder.missing for label, agent in agents.items() if agent.builder.missing is not None}
 
 
 class CaseLoop:
@@ -126,13 +138,20 @@ class CaseLoop:
         self.builder.open_journal(path, resume=resume, retry=retry)
         self._session.begin_block(ever_ready=self.builder.ever_ready)
 
+    def make_ready(self) -> None:
+        """Start the agent, build its index and warm it up for its first case."""
+        if self.builder.broken is not None or not self.builder.unanswered:
+            return
+        with self._failing_alone():
+            self.builder.report("preparing")
+            self._session.make_ready(chain.from_iterable(map(self._unanswered_steps, range(len(self._blocks)))), self._inspector)
+            self._session.pass_over(0)  # what failed before this case counts when blocks are asked, and not twice
+
     def run(self, number: int) -> None:
         """Ask what has not been answered yet of one block."""
         if self.builder.broken is not None:
             return
         with self._failing_alone():
-            if number == 0 and self.builder.unanswered:
-                self.builder.report("preparing")
             self._session.ask_cases(self._unanswered_steps(number), self._inspector, self.builder.record)
 
     def _unanswered_steps(self, number: int) -> Iterator[Step]:
@@ -336,7 +355,8 @@ def run_on_executor(request: RunRequest, executor: PoolSettings, report: Callabl
         hand_out(run.pool, run.agents)
         run.inspector.find_changes()
         tampering = run.caches.tampering()
-        return RunResult(request.suite, tuple(agent.result(tampering) for agent in run.agents.values()), run.inspector.survey)
+        runs = tuple(agent.result(tampering) for agent in run.agents.values())
+        return RunResult(request.suite, runs, run.inspector.survey, _missing(run.agents))
 
 
 @contextmanager

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from searchmark.config.agents import AgentSpec
 from searchmark.config.run import RunSettings
 from searchmark.config.strict import Number, Whole, strict_record
-from searchmark.errors import UsageError, with_excerpt
+from searchmark.errors import Missing, UsageError, with_excerpt
 from searchmark.formats.corpora.locations import Commit, Location
 from searchmark.records.answers import NOTHING_KNOWN, AnswerDetails, Samples, Status
 from searchmark.records.provenance import IndexBuild, VectorStatistics, WorkerOutput
@@ -47,6 +47,7 @@ class WorkerEvent:
     index_bytes: Whole | None = None
     memory: Whole | None = None  # the most it has had, in bytes
     reason: str | None = None  # why it was lost, or could not be prepared
+    missing: bool | None = None  # it could not be prepared for want of something that is not on this machine
     description: Mapping[str, Any] | None = None  # what the agent says of itself
     vectors: tuple[VectorStatistics, ...] | None = None
     host: Whole | None = None  # the number of the machine
@@ -90,11 +91,11 @@ def peak_memory(events: Sequence[WorkerEvent]) -> int | None:
     return max((event.memory for event in events if event.memory is not None), default=None)
 
 
-def start_failure(events: Sequence[WorkerEvent]) -> str | None:
-    """Why the agent never became ready; None if it did."""
+def start_failure(events: Sequence[WorkerEvent]) -> WorkerEvent | None:
+    """The event that says why the agent never became ready; None if it did."""
     if any(event.event == "prepared" for event in events):
         return None
-    return next((event.reason for event in reversed(events) if event.event == "not_started"), None)
+    return next((event for event in reversed(events) if event.event == "not_started"), None)
 
 
 def vector_statistics_of(events: Sequence[WorkerEvent]) -> tuple[VectorStatistics, ...]:
@@ -120,6 +121,7 @@ class RequestFailed(Exception):
         where: str | None = None,  # in its code the agent was
         excerpt: str | None = None,  # what a tool said, apart from the reason
         printed: str | None = None,  # the end of what the agent printed meanwhile
+        missing: bool = False,  # for want of something that is not on this machine
     ) -> None:
         super().__init__(with_excerpt(reason, excerpt))
         self.reason, self.excerpt = reason, excerpt
@@ -128,6 +130,7 @@ class RequestFailed(Exception):
         self.doubted = doubted
         self.where = where
         self.printed = printed
+        self.missing = missing
 
 
 # Every question ends in one of the five statuses. An agent that cannot be started has no scores at all; one that fails
@@ -192,7 +195,7 @@ class Session:
             return self._start()
         except RequestFailed as failure:
             self._end()
-            raise UsageError(str(failure)) from failure
+            raise (Missing if failure.missing else UsageError)(str(failure)) from failure
 
     @property
     def failures_in_a_row(self) -> int:
@@ -216,6 +219,20 @@ class Session:
     def expect(self, steps: Sequence[Step]) -> None:
         """Learn the order, so that a case's location is looked at while the agent is busy with the case before."""
         self._next = {step.case: following for step, following in pairwise(steps)}
+
+    def make_ready(self, steps: Iterable[Step], inspector: CorpusInspector) -> None:
+        """Have everything done before the first of these that will be asked, as it is done anyway.
+
+        An agent that cannot start is given up.
+        """
+        step = next((step for step in steps if inspector.prefetch(step)().problem is None), None)
+        if step is None or self.given_up:
+            return
+        try:
+            self._prepare(step.location)
+        except RequestFailed as failure:
+            if not self.ever_ready:
+                self._not_ready(failure)
 
     def ask_cases(
         self,
@@ -370,14 +387,17 @@ class Session:
     def _not_ready(self, failure: RequestFailed) -> SearchOutcome:
         if self.ever_ready:
             return self._failed(failure)
-        self.give_up_starting(f"{failure}{self._more_time() if failure.status == 'timeout' else ''}")
+        self.give_up_starting(
+            f"{failure}{self._more_time() if failure.status == 'timeout' else ''}", missing=failure.missing or None
+        )
         details = AnswerDetails(failure=self.given_up, traceback=failure.where, printed=failure.printed)
         return SearchOutcome("not_run", details=details)  # the cases that follow are not run for the same reason
 
-    def give_up_starting(self, reason: str) -> None:
+    def give_up_starting(self, reason: str, *, missing: bool | None = None) -> None:
         """Ask nothing any more: there is no agent."""
+        self._end()  # what it has read so far would be kept for nothing
         self.given_up = f"the agent could not be started: {reason}"
-        self._note(WorkerEvent("not_started", reason=self.given_up))
+        self._note(WorkerEvent("not_started", reason=self.given_up, missing=missing))
 
     def _more_time(self) -> str:
         is_cached = self._launch.sandbox is None and has_vector_cache(self.spec)  # a sandbox has a cache that goes with it
@@ -406,17 +426,31 @@ class Session:
         return code
 
     def _prepare(self, location: Location) -> None:
-        """Have a worker whose agent is ready for this location, warmed up by a search that nobody counts."""
-        if self._bring_to(location) and self._options.warm_up and not self._in_a_row:
+        """Have a worker whose agent is ready for this location, warmed up by a search that nobody counts.
+
+        An agent that says in its first search that something is missing, as of a server that nobody has started, is not ready.
+        """
+        if (prepared := self._bring_to(location)) is None:
+            return
+        if self._options.warm_up and not self._in_a_row:
             try:
                 self._request("search", self._warm_up_query)
-            except RequestFailed:
-                self._bring_to(location)  # whatever it was, it must not hit the case that comes next
+            except RequestFailed as failure:
+                if failure.missing and not self.ever_ready:
+                    raise
+                self._note_ready(prepared)
+                prepared = self._bring_to(location)  # whatever it was, it must not hit the case that comes next
+        if prepared is not None:
+            self._note_ready(prepared)
 
-    def _bring_to(self, location: Location) -> bool:
-        """Start and prepare the agent as far as needed; whether anything was needed."""
+    def _note_ready(self, prepared: WorkerEvent) -> None:
+        self._note(prepared)
+        self.ever_ready = self._was_ready = True
+
+    def _bring_to(self, location: Location) -> WorkerEvent | None:
+        """Start and prepare the agent as far as needed; what it took, None if nothing was needed."""
         if self._process is not None and location == self._location:
-            return False
+            return None
         export = self._export(location)
         if self._process is None:
             self._start()
@@ -428,9 +462,8 @@ class Session:
         self._clock.begin(self._process)
         facts = {key: reply[key] for key in ("how", "index_bytes", "memory", "description", "vectors")}
         event = {"event": "prepared", "seconds": ns / 1e9, "doubted": None if believed else True, **facts}
-        self._note(WorkerEvent.from_plain(event))
-        self._location, self.ever_ready, self._was_ready = location, True, True
-        return True
+        self._location = location
+        return WorkerEvent.from_plain(event)
 
     def _export(self, location: Location) -> dict[str, Any]:
         """What a request says of the files of a commit, where the agent sees only these; they are there before it is."""
@@ -480,7 +513,8 @@ class Session:
             reason = explain_missing_variable(reply["failed"], self._launch.withheld)
             where, excerpt = reply.get("traceback"), reply.get("excerpt")
             output = self._output_since(before)
-            raise RequestFailed("error", reason, ms, doubted=doubted, where=where, excerpt=excerpt, printed=output)
+            missing = reply.get("missing", False)
+            raise RequestFailed("error", reason, ms, doubted=doubted, where=where, excerpt=excerpt, printed=output, missing=missing)
         return reply
 
     def _printed_sizes(self) -> dict[str, int]:

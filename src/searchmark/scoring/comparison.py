@@ -403,7 +403,8 @@ class RunComparison:
         self._scores, self._by, self._options = scores, by, options
         self._names = unique_names(scores)
         self._primary = primary_column(scores[0], options.primary)
-        self._pairs = _pairs_of(self._names, options.baseline)
+        dead = {place for place, each in enumerate(scores) if each.matched.run.never_started}  # the report says so once for each
+        self._pairs = [pair for pair in _pairs_of(self._names, options.baseline) if dead.isdisjoint(pair)]
         self._mismatches = {pair: self._mismatched(*pair) for pair in self._pairs}
         self._rows = _rows_of(scores[0], by)
         self._evidence = self._gathered()

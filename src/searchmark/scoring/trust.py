@@ -210,7 +210,7 @@ def reasons_for_distrust(matched: MatchedRun, error_limit: float = ERROR_LIMIT) 
     """Every reason not to rely on what a run scores. All that speaks of a run asks this, through `Scores.distrust`."""
     status, ids = matched.status, matched.suite.table.ids
     not_run_ids = tuple(ids[row] for row in np.flatnonzero(status == NOT_RUN))
-    if not_run_ids:
+    if not_run_ids and not matched.run.never_started:  # what kept it from being started is said below
         yield Distrust("cases-not-run", f"{len(not_run_ids)} of {len(status)} cases were not run", not_run_ids)
     missing_ids = tuple(ids[row] for row in np.flatnonzero(~matched.mentioned))
     if len(missing_ids) > HALF * len(status):

@@ -8,9 +8,8 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-import re
 import shlex
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
@@ -18,12 +17,12 @@ from pathlib import Path
 from typing import Any, Literal, TypeGuard
 
 from searchmark import testing
-from searchmark.agents.registry import agent_in_one_mode, agent_names, spec_and_arms, spec_of_suite
+from searchmark.agents.registry import agent_in_one_mode, spec_of_suite
 from searchmark.config.agents import AgentSpec, BuiltInSource, EntryPointSource, PythonSource
 from searchmark.config.gates import BASELINE_FILE, GateSettings
 from searchmark.config.run import RunSettings
 from searchmark.config.sections import Config
-from searchmark.errors import SearchmarkError, UsageError, shortened
+from searchmark.errors import SearchmarkError, UsageError, is_missing, shortened
 from searchmark.experiments.evaluation import Evaluation
 from searchmark.experiments.experiment import Experiment
 from searchmark.formats.corpora.case_locations import SearchScope
@@ -37,6 +36,7 @@ from searchmark.gates.quantities import SIGNS, expectation_sentence, is_within
 from searchmark.gates.rules import Gate, Rule, RuleResult, only_if_trusted
 from searchmark.gates.section import gates_in_force, look_counter, rules_of
 from searchmark.io.paths import walk
+from searchmark.io.text import redirect_notes
 from searchmark.judgments.approve import approve, author_of
 from searchmark.judgments.suite_edits import WARNING, Approval
 from searchmark.measures.catalogue import both_names
@@ -45,6 +45,7 @@ from searchmark.records.run import Run
 from searchmark.records.suite import Case, Suite
 from searchmark.reports.quoting import visible
 from searchmark.running import agent_check
+from searchmark.running.result import RunResult
 from searchmark.scoring.scores import Scores
 from searchmark.testing import LONGEST_QUERY_SHOWN, AnyPath, describe_expected, explain_rule, read_gate_settings
 
@@ -383,11 +384,6 @@ def _update_notes(approval: Approval) -> Iterator[str]:
 
 # A suite with all that it takes to test it, from its header and the config.
 
-# How agents say that something is not there; anything else that keeps one from starting is its own fault.
-_MISSING_ERROR = re.compile(
-    r"\b(ModuleNotFoundError|ImportError|FileNotFoundError|ConnectionRefusedError|ConnectError|not installed|No such file)\b"
-)
-
 
 @dataclass(frozen=True, eq=False)
 class SuiteUnderTest:
@@ -401,9 +397,13 @@ class SuiteUnderTest:
     agent: str  # the name of the agent that the spec is, or is a mode of
 
     @classmethod
-    def read(cls, path: Path, config: Config) -> SuiteUnderTest:
-        """Read a suite and find out how it is tested; a header is trusted, since a test runner runs the code beside it anyway."""
-        suite, setup = load_suite_with_setup(path)
+    def read(cls, path: Path, config: Config, note: Callable[[str], None]) -> SuiteUnderTest:
+        """Read a suite and find out how it is tested; ``note`` is told what is odd about it.
+
+        A header is trusted, since a test runner runs the code beside it anyway.
+        """
+        with redirect_notes(note):
+            suite, setup = load_suite_with_setup(path)
         choice = setup.agent
         if choice is None and len(config.agents) != 1:
             advice = "write 'agent: bm25' into it, or describe a single one in the config"
@@ -446,9 +446,8 @@ class SuiteUnderTest:
     @property
     def where(self) -> SearchScope:
         repository = self.config.dataset.repository_path
-        corpus = None if self.setup.corpus is None else str(self.setup.corpus)
         return SearchScope(
-            corpus=corpus,
+            corpus=self.config.corpus.path if self.setup.corpus is None else str(self.setup.corpus),
             files=self.config.corpus.files,
             never=(self.path, *self.config.own_files),
             base=self.path.parent,
@@ -465,13 +464,16 @@ class SuiteUnderTest:
 
     def tested(self, run_file: Path) -> SuiteOutcome:
         """Run the suite, keep the run, and check the gate; what stops all of that is an outcome too."""
-        missing = self._missing()
-        if missing is not None:
+        try:
+            ran = Experiment(self.suite, (self.spec,), self.where, options=self.config.evaluation, hidden=(self.path,)).run()
+        except SearchmarkError as error:
+            return SuiteOutcome(missing=str(error)) if is_missing(error) else SuiteOutcome(broken=str(error))
+        for missing in ran.missing.values():
             return SuiteOutcome(missing=missing)
         try:
-            return self._checked(run_file)
+            return self._checked(ran, run_file)
         except SearchmarkError as error:
-            return SuiteOutcome(missing=str(error)) if self._says_missing(str(error)) else SuiteOutcome(broken=str(error))
+            return SuiteOutcome(broken=str(error))
 
     @property
     def command(self) -> str:
@@ -490,13 +492,8 @@ class SuiteUnderTest:
             return self.agent
         return f"{source.module if self._code is None else _short_path(self._code)}:{source.attribute}"
 
-    def _checked(self, run_file: Path) -> SuiteOutcome:
-        experiment = Experiment(self.suite, (self.spec,), self.where, options=self.config.evaluation, hidden=(self.path,))
-        ran = experiment.run()
+    def _checked(self, ran: RunResult, run_file: Path) -> SuiteOutcome:
         save_run(ran.runs[0], run_file)
-        failure = ran.runs[0].provenance.failure
-        if failure is not None and self._says_missing(failure):
-            return SuiteOutcome(missing=failure)
         evaluation = Evaluation(
             ran.suite,
             corpus=ran.survey,
@@ -523,23 +520,6 @@ class SuiteUnderTest:
     def _baseline_file(self) -> Path:
         return self._default_baseline if self.gates.baseline is None else Path(self.gates.baseline)
 
-    def _missing(self) -> str | None:
-        """What is not there, before anything is run."""
-        corpus = self.setup.corpus
-        if corpus is not None and not corpus.exists():
-            return f"there is no corpus {_short_path(corpus)}, which {_short_path(self.path)} names"
-        if isinstance(self.spec.source, EntryPointSource) and self.spec.source.name not in agent_names():
-            return f"there is no agent {self.spec.source.name!r}; install the package that brings it"
-        try:
-            agents = list(spec_and_arms(self.spec))
-        except SearchmarkError:
-            return None  # options that are wrong are said when it is run
-        return next(filter(None, map(_missing_requirement, agents)), None)
-
-    def _says_missing(self, failure: str) -> bool:
-        """Whether an agent failed for want of something; its own file is not such a thing, but a mistake in the suite."""
-        return _MISSING_ERROR.search(failure) is not None and (self._code is None or self._code.is_file())
-
     @property
     def _code(self) -> Path | None:
         """The file that the agent is in, if the suite names one."""
@@ -555,14 +535,6 @@ class SuiteUnderTest:
         if self.setup.corpus is not None:
             yield from _content_digest(self.setup.corpus)
         yield from _content_digest(self._baseline_file)
-
-
-def _missing_requirement(spec: AgentSpec) -> str | None:
-    """What a built-in agent says that it needs; with an embedder of its own choice, that says so when it is loaded."""
-    if not isinstance(spec.source, BuiltInSource) or "embedder" in spec.config:
-        return None
-    missing: str | None = spec.source.load().missing()
-    return missing
 
 
 def _content_digest(path: Path) -> Iterator[bytes]:

@@ -13,7 +13,7 @@ from searchmark.agents.chunks import Passages, lines_description, refuse_lines_o
 from searchmark.agents.lexical.analyser import Analyser, AnalyserSelector, AnalyserSettings, Language
 from searchmark.agents.protocol import RetrievalAgent, RetrievalResult
 from searchmark.config.strict import Number, strict_record
-from searchmark.errors import UsageError
+from searchmark.errors import Missing, UsageError
 from searchmark.formats.corpora.corpus import DocumentSelection
 from searchmark.io.sqlite import IN_MEMORY, PRIVATE_FILE, full_text_problem, open_database
 from searchmark.io.text import replace_surrogates
@@ -98,7 +98,7 @@ class Fts5Agent(RetrievalAgent):
     def initialize(self, corpus: Corpus) -> None:
         problem = full_text_problem()
         if problem is not None:
-            raise UsageError(problem)
+            raise Missing(problem)
         corpus = self._selection.corpus(corpus)
         corpus = corpus if self._passages is None else self._passages.corpus(corpus)
         self.close()

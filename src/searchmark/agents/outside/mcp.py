@@ -19,7 +19,7 @@ from searchmark.agents.outside.process import find_program
 from searchmark.agents.outside.results import ParsedAnswer, ResultFormat, ResultReader, UnreadableAnswer
 from searchmark.agents.outside.templates import AddressTemplate, fill_data, fill_template, has_placeholder
 from searchmark.agents.protocol import NO_USAGE, RetrievalAgent, RetrievalResult, Usage
-from searchmark.errors import UsageError, shortened
+from searchmark.errors import Missing, UsageError, shortened
 from searchmark.io.secrets import environment_with, excerpt_of, without_credentials
 
 if TYPE_CHECKING:
@@ -478,7 +478,7 @@ class McpAgent(RetrievalAgent):
     def _connect(self) -> McpConnection:
         problem = self.missing()
         if problem is not None:
-            raise UsageError(problem)
+            raise Missing(problem)
         from searchmark.agents.outside.mcp_connection import McpConnection, McpTimeouts
 
         limits = McpTimeouts(self._config.timeout_seconds, self._config.start_timeout_seconds)

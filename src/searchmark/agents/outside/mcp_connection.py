@@ -27,7 +27,7 @@ from mcp.shared.exceptions import MCPError
 from mcp.shared.message import SessionMessage
 from mcp_types import CONNECTION_CLOSED, CallToolResult, Implementation, Tool
 
-from searchmark.errors import UsageError
+from searchmark.errors import Missing, UsageError, is_missing
 from searchmark.io.secrets import end_of, excerpt_of, output_end
 
 # An MCP server as a process of ours: its messages as the SDK takes them, and what is left when it fails.
@@ -209,6 +209,10 @@ class McpServerFailed(UsageError):
     """An MCP server cannot be started or asked; it has to be started again before the next question."""
 
 
+class McpServerMissing(McpServerFailed, Missing):
+    """Nobody answers at the address of an MCP server, or its program is not there."""
+
+
 @dataclass(frozen=True)
 class McpServerAddress:
     """A server over HTTP."""
@@ -296,7 +300,9 @@ class McpConnection:
         if offer.done():
             return offer.result()
         if self._life.done():
-            raise McpServerFailed(self._sentence(f"cannot be started: {_error_reason(self._life.exception())}")) from None
+            error = _first_error(self._life.exception())
+            kind = McpServerMissing if is_missing(error) else McpServerFailed
+            raise kind(self._sentence(f"cannot be started: {_error_reason(error)}")) from None
         self._broken = True
         raise McpServerFailed(self._sentence(f"did not get ready within {self._limits.start_seconds:g} s"))
 
@@ -367,10 +373,16 @@ def _is_server_error(error: Exception) -> bool:
     return isinstance(error, RuntimeError | ValueError)
 
 
-def _error_reason(error: BaseException | None) -> str:
-    """The first reason in a group of errors, as the SDK raises them."""
+def _first_error(error: BaseException | None) -> BaseException | None:
+    """The first in a group of errors, as the SDK raises them."""
     while isinstance(error, BaseExceptionGroup):
         error = error.exceptions[0]
+    return error
+
+
+def _error_reason(error: BaseException | None) -> str:
+    """The reason of an error, or of the first in a group."""
+    error = _first_error(error)
     if isinstance(error, FileNotFoundError | PermissionError) and error.filename:
         return f"{error.strerror}: {error.filename}"
     text_suffices = error is None or isinstance(error, MCPError | RuntimeError)

@@ -14,7 +14,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from time import perf_counter_ns
 
-from searchmark.errors import UsageError
+from searchmark.errors import Missing, UsageError
 from searchmark.io.secrets import end_of, environment_with, output_end
 
 PIECE = 1 << 16
@@ -38,7 +38,7 @@ def find_program(name: str) -> str:
     path = shutil.which(name) or beside
     if path is None:
         where = f"there is no such file below {Path.cwd()}" if os.sep in name else "it is not on the PATH"
-        raise UsageError(f"the program {name!r} cannot be started: {where}, or it is not executable")
+        raise Missing(f"the program {name!r} cannot be started: {where}, or it is not executable")
     return str(Path(path).absolute())
 
 

@@ -15,7 +15,7 @@ from typing import Any
 from searchmark.agents.chunks import LONGEST_CHUNK_LINES, content_chunks
 from searchmark.agents.protocol import Usage
 from searchmark.agents.vectors.models import WORDLLAMA_WEIGHTS, wordllama_tokenizer_file
-from searchmark.errors import UsageError
+from searchmark.errors import Missing
 from searchmark.io.text import replace_surrogates
 from searchmark.records.document import Document
 
@@ -48,7 +48,7 @@ def load_tokenizer() -> Any:
     """The tokenizer of wordllama, which pads and cuts nothing."""
     reason = tokenizer_problem()
     if reason is not None:
-        raise UsageError(reason)
+        raise Missing(reason)
     from tokenizers import Tokenizer
 
     spec = find_spec("wordllama")

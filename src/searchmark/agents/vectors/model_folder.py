@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from searchmark.agents.vectors.embedder import Vectors
-from searchmark.errors import FormatError, UsageError
+from searchmark.errors import FormatError, Missing, UsageError
 from searchmark.io.data import parse_json
 from searchmark.io.store import read_text
 
@@ -135,7 +135,7 @@ class ModelFolder:
 
     def __post_init__(self) -> None:
         if not self.path.is_dir():
-            raise UsageError(f"the model {str(self.path)!r} is not a folder; name one with a model and its tokenizer.json")
+            raise Missing(f"the model {str(self.path)!r} is not a folder; name one with a model and its tokenizer.json")
 
     @cached_property
     def _modules(self) -> tuple[Module, ...]:

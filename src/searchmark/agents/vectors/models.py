@@ -22,7 +22,7 @@ from searchmark.agents.vectors import embedder_settings
 from searchmark.agents.vectors.embedder import EmbedderSettings, EmbeddingModel, Vectors
 from searchmark.config.permissions import Address, KeyVariable, ModelName
 from searchmark.config.strict import Number, Whole
-from searchmark.errors import UsageError
+from searchmark.errors import Missing
 from searchmark.io.http import ApiKey, ClientSettings, Request, UnusableAnswer
 from searchmark.io.json_service import JsonClient
 from searchmark.io.network import key_variable_for, network_allowed
@@ -181,7 +181,7 @@ class TransformerSettings(EmbedderSettings):
             return TransformerModel(self)
         if self.hub_revision is None and HUB_NAMES.get(self.model, self.model) == ALL_MINILM:
             return embedder_settings("minilm").load_model()  # the same weights; what it lacks is quicker to install than torch
-        raise UsageError(reason)
+        raise Missing(reason)
 
 
 class TransformerModel(EmbeddingModel):
@@ -200,7 +200,7 @@ class TransformerModel(EmbeddingModel):
                 local_files_only=options.offline or not network_allowed(),
             )
         except (OSError, ValueError) as error:
-            raise UsageError(
+            raise Missing(
                 f"the model {options.model!r} is not a folder, and cannot be downloaded from the hub ({type(error).__name__}); "
                 f"name a folder that holds it"
             ) from error
@@ -231,7 +231,7 @@ def folder_of_model_package(name: str) -> Path | None:
     spec = find_spec(MODEL_PACKAGES[name]) if name in MODEL_PACKAGES else None
     if spec is None or spec.origin is None:
         if name in MODEL_PACKAGES:
-            raise UsageError(f"the model {name!r} is not installed; install it: pip install {name}")
+            raise Missing(f"the model {name!r} is not installed; install it: pip install {name}")
         return None
     return Path(spec.origin).parent / "model"
 
@@ -293,7 +293,7 @@ class WordllamaSettings(EmbedderSettings):
     def load_model(self) -> EmbeddingModel:
         reason = wordllama_problem()
         if reason is not None:
-            raise UsageError(reason)
+            raise Missing(reason)
         return WordLlamaModel(fold_case=self.fold_case)
 
 

@@ -17,7 +17,7 @@ from searchmark.agents.vectors.embedder import EmbedderSettings, EmbeddingModel,
 from searchmark.agents.vectors.model_folder import EncodingRecipe, ModelFolder, pool_tokens
 from searchmark.config.permissions import ModelName
 from searchmark.config.strict import Whole
-from searchmark.errors import UsageError
+from searchmark.errors import Missing, UsageError
 from searchmark.io.data import parse_json
 from searchmark.io.store import open_stored, read_text
 from searchmark.io.text import replace_surrogates
@@ -301,7 +301,7 @@ class OnnxSettings(EmbedderSettings):
     def load_model(self) -> EmbeddingModel:
         reason = onnx_problem()
         if reason is not None:
-            raise UsageError(reason)
+            raise Missing(reason)
         check_threads(self.threads)
         return OnnxModel(self)
 
@@ -398,7 +398,7 @@ def minilm_folder() -> Path:
     """The folder of the model in its package, which is found and not imported: it asks for torch."""
     spec = find_spec(MINILM_PACKAGE)
     if spec is None or spec.origin is None:
-        raise UsageError(f"{MINILM_PACKAGE} is not installed; install: {MINILM_INSTALL}")
+        raise Missing(f"{MINILM_PACKAGE} is not installed; install: {MINILM_INSTALL}")
     return Path(spec.origin).parent / "model"
 
 
@@ -411,7 +411,7 @@ class MinilmSettings(EmbedderSettings):
     def load_model(self) -> EmbeddingModel:
         reason = minilm_problem()
         if reason is not None:
-            raise UsageError(reason)
+            raise Missing(reason)
         check_threads(self.threads)
         folder = minilm_folder()
         config = parse_json(folder / "config.json", read_text(folder / "config.json"))

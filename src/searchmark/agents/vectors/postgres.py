@@ -25,7 +25,7 @@ from searchmark.agents.vectors.table import (
     no_vectors_error,
     refuse_unsearchable_rows,
 )
-from searchmark.errors import ServiceError, UsageError
+from searchmark.errors import Missing, MissingService, ServiceError, UsageError
 from searchmark.io.network import check_network
 from searchmark.io.secrets import DEFAULT_DSN, DSN_VARIABLE, database_address, forms_of, passwords_in, scrub
 from searchmark.records.provenance import VectorStatistics
@@ -161,7 +161,7 @@ def _import_psycopg() -> Any:
     try:
         import psycopg
     except ImportError:
-        raise UsageError(
+        raise Missing(
             "PostgreSQL is asked through psycopg, which is not installed; install the extra: pip install 'searchmark[postgres]'"
         ) from None
     return psycopg
@@ -181,7 +181,7 @@ def _connection_error(error: Exception, parts: dict[str, Any], address: str) -> 
     if _PASSWORD_REFUSED.search(reason):
         return ServiceError(f"PostgreSQL at {where} refuses the user or the password of dsn", excerpt=reason)
     if _UNREACHABLE.search(reason):
-        return ServiceError(f"no PostgreSQL answers at {where}; is it running, and is dsn right?", excerpt=reason)
+        return MissingService(f"no PostgreSQL answers at {where}; is it running, and is dsn right?", excerpt=reason)
     return ServiceError(f"PostgreSQL at {where} refuses the connection", excerpt=reason)
 
 

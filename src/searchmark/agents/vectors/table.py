@@ -22,7 +22,7 @@ from searchmark.agents.vectors.embedder import Vectors
 from searchmark.agents.vectors.index import Distance, NeighbourRecall
 from searchmark.config.permissions import DatabaseAddress, FilePath, ImpliedSettings
 from searchmark.config.strict import STRICT, Number, Whole, strict_record
-from searchmark.errors import UsageError
+from searchmark.errors import Missing, UsageError
 from searchmark.io.paths import expand_paths
 from searchmark.io.plugins import load_code
 from searchmark.io.secrets import DEFAULT_DSN
@@ -184,7 +184,7 @@ class SqliteTable:
             raise UsageError("sqlite-vec has no inner product; set distance to cosine or l2")
         path = Path(options.database or "")
         if not path.is_file():
-            raise UsageError(f"there is no database {path}")
+            raise Missing(f"there is no database {path}")
         import apsw
 
         self._connection = apsw.Connection(str(path), flags=apsw.SQLITE_OPEN_READONLY)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 from searchmark.cli.groups import (
     GATE,
@@ -13,9 +13,10 @@ from searchmark.cli.groups import (
     GateRuleSettings,
     NamedSuiteSettings,
     ReportOutputSettings,
+    ReportTask,
     SavedRuns,
 )
-from searchmark.cli.live import LiveSettings, refuse_live_options, run_with_progress, show_plan
+from searchmark.cli.live import LiveSettings, missing_reasons, refuse_live_options, run_with_progress, show_plan
 from searchmark.cli.options import (
     COMPARISON,
     OUTPUT,
@@ -39,6 +40,10 @@ from searchmark.records.provenance import RunLabel, display_names
 from searchmark.records.run import Run
 from searchmark.scoring.comparison import check_baseline
 from searchmark.scoring.decisions import PRESETS, check_preset, tables_left_out, with_decisions
+
+if TYPE_CHECKING:
+    from searchmark.experiments.evaluation import Evaluation
+    from searchmark.running.result import RunResult
 
 MINIMUM = 2
 
@@ -141,8 +146,6 @@ def command(settings: CompareCommand) -> int:
     searchmark compare --gold-set suite.yaml --run bm25.trec new=results.csv -m nDCG@10 -o report.md
     searchmark compare --config searchmark.yaml
     """
-    from searchmark.experiments.inputs import agents_named, with_saved
-
     live, saved_runs, comparison = settings.live, settings.saved, settings.comparison
     task = settings.report.task(settings.named, settings.config, settings.gates, saved_runs, live.where.mapping)
     agents = settings.agents or (() if saved_runs.run_paths else task.config.listed_agents)
@@ -154,17 +157,34 @@ def command(settings: CompareCommand) -> int:
         archive=settings.archive.in_use(task.config, by_default=bool(agents)),
     )  # fmt: skip
     if agents:
-        hidden = settings.archive.hidden(request.suite, scope, task.config)
+        return _compare_agents(settings, task, request, agents, runs)
+    refuse_live_options()
+    return _deliver(settings, task, request, live.saved(request, runs, task.config))
+
+
+def _compare_agents(
+    settings: CompareCommand, task: ReportTask, request: Evaluation, agents: Sequence[str], runs: Sequence[Run]
+) -> int:
+    from searchmark.experiments.inputs import agents_named, with_saved
+
+    live = settings.live
+    with missing_reasons(live.skips(task.setup)) as missing:
+        hidden = settings.archive.hidden(request.suite, request.where, task.config)
         specs = agents_named(agents, settings.modes, task.config)
         experiment = live.experiment(request, specs, task, hidden, repeats=1 + settings.repeat_agent)
-        compares = comparison.is_comparison(options, [*(run.label for run in runs), *experiment.labels], settings.modes)
+        labels = [*(run.label for run in runs), *experiment.labels]
+        compares = settings.comparison.is_comparison(request.options, labels, settings.modes)
         if live.dry_run:
             return show_plan(experiment)
-        run_result = with_saved(run_with_progress(experiment, live.save_run), runs, request.suite)
-        if not compares:
-            return task.outputs.deliver(request.on(run_result).evaluate(run_result.runs))
-    else:
-        refuse_live_options()
-        run_result = live.saved(request, runs, task.config)
-    comparison.check_runs(options, run_result.runs)
+        least = (MINIMUM if compares else 1) - len(runs) if live.skips(task.setup) else None
+        run_result = with_saved(run_with_progress(experiment, live.save_run, least), runs, request.suite)
+    if missing:
+        return task.outputs.skip(request.suite, missing[0])
+    if not compares:
+        return task.outputs.deliver(request.on(run_result).evaluate(run_result.runs))
+    return _deliver(settings, task, request, run_result)
+
+
+def _deliver(settings: CompareCommand, task: ReportTask, request: Evaluation, run_result: RunResult) -> int:
+    settings.comparison.check_runs(request.options, run_result.runs)
     return task.outputs.deliver(request.on(run_result).compare(run_result.runs), brief=settings.brief)

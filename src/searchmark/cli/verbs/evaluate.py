@@ -24,6 +24,7 @@ from searchmark.cli.groups import (
 from searchmark.cli.live import (
     LiveSettings,
     debug_case,
+    missing_reasons,
     refuse_live_options,
     refuse_with_debug,
     run_with_progress,
@@ -37,7 +38,9 @@ from searchmark.errors import UsageError
 from searchmark.io.store import start_in_background
 
 if TYPE_CHECKING:
+    from searchmark.experiments.evaluation import Evaluation
     from searchmark.formats.suites.native import SuiteSetup
+    from searchmark.running.result import RunResult
 
 
 UPDATE_VARIABLE = "UPDATE_BENCHMARK_EXPECTATIONS"
@@ -171,16 +174,21 @@ def command(settings: EvaluateCommand) -> int:
     if paths:
         refuse_live_options()
         refuse_several_agents(runs.result(), task.source.path, paths)
-        run_result = live.saved(request, runs.result(), task.config)
-    else:
-        hidden: Sequence[Path] = ()
+        return _deliver(settings, task, request, live.saved(request, runs.result(), task.config))
+    hidden: Sequence[Path] = ()
+    skips = live.skips(task.setup) and not settings.gates.bisect  # a commit that was not measured is not a good one
+    with missing_reasons(skips) as missing:
         if settings.is_measured:
             show_foresight(request)
             hidden = settings.archive.hidden(request.suite, scope, task.config)
         experiment = live.experiment(request, [agent_to_evaluate(agent, settings.mode, task.setup, task.config)], task, hidden)
         if not settings.is_measured:
             return debug_case(experiment, task.measures) if settings.debug else show_plan(experiment)
-        run_result = run_with_progress(experiment, live.save_run)
+        run_result = run_with_progress(experiment, live.save_run, 1 if skips else None)
+    return task.outputs.skip(request.suite, missing[0]) if missing else _deliver(settings, task, request, run_result)
+
+
+def _deliver(settings: EvaluateCommand, task: ReportTask, request: Evaluation, run_result: RunResult) -> int:
     code = task.outputs.deliver(request.on(run_result).evaluate(run_result.runs), per_case=settings.per_case)
     settings.say_how_to_update(task.source.path)
     return code

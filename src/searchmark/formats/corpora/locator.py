@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from searchmark.config.inputs import FieldNames
-from searchmark.errors import UsageError
+from searchmark.errors import Missing, UsageError
 from searchmark.formats.corpora.case_locations import HEAD_SNAPSHOT, SearchScope
 from searchmark.formats.corpora.corpus import local_path
 from searchmark.formats.corpora.folder import committed_tool_globs, refuse_file_settings
@@ -104,7 +104,7 @@ def _repository_folders(suite: Suite, where: SearchScope, *, network: bool) -> d
         raise UsageError("there is nothing to search; name a folder with --repo or documents with --corpus")
     for folder in folders.values():
         if not folder.is_dir():
-            raise UsageError(f"{folder} is not a folder; give the location of the repository with --repo")
+            raise Missing(f"{folder} is not a folder; give the location of the repository with --repo")
     return folders
 
 

@@ -59,7 +59,7 @@ def load_suite_with_setup(
     grades: Mapping[str, float] | None = None,
     decided: bool = True,
 ) -> tuple[Suite, SuiteSetup]:
-    """Read a suite, and what its header says about testing it; only native suites have one.
+    """Read a suite, and what its header says about testing it, in the formats that have one.
 
     What people decided about its cases, in the file beside it, is applied where ``decided``.
     """
@@ -107,7 +107,7 @@ def _read_with_setup(source: Source, format_name: str | None, topics: str | Path
 
 
 def _read_format(source: Source, chosen: SuiteFormat) -> tuple[Suite, SuiteSetup]:
-    from searchmark.formats.suites.native import NO_SETUP, read_native_with_setup
+    from searchmark.formats.suites.native import NO_SETUP, read_header, read_native_with_setup
 
     _refuse_unused_mapping(chosen, source)
     if source.topics is not None and not chosen.topics:
@@ -119,7 +119,7 @@ def _read_format(source: Source, chosen: SuiteFormat) -> tuple[Suite, SuiteSetup
         if not isinstance(suite, Suite):
             raise chosen.failure(source.path, f"read {type(suite).__name__}, not a Suite")
         check_cases(source.path, suite.cases)
-    return suite, NO_SETUP
+    return suite, read_header(source) if chosen.header else NO_SETUP
 
 
 def _refuse_unused_mapping(chosen: SuiteFormat, source: Source) -> None:

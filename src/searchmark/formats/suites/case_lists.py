@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any
 
 from searchmark.errors import FormatError, shortened
-from searchmark.formats.detection import CASE_LISTS
 from searchmark.formats.suites.checks import check_cases, check_defaults, lost_fields
 from searchmark.formats.suites.source import Entry, Source, as_text
 from searchmark.io.data import check_shape, row_text, write_rows
@@ -33,7 +32,8 @@ def read_case_list(source: Source) -> Suite:
     entries = source.entries()
     cases = [_case_of_list(entry, number) for number, entry in enumerate(entries, 1)]
     check_cases(source.path, cases)
-    return Suite.from_cases(source.name, cases, kind="case-list", metadata=source.top().rest(*CASE_LISTS))
+    source.name_unread_keys(entries, _CASE_LIST_FIELDS)
+    return Suite.from_cases(source.name, cases, kind="case-list", metadata=source.rest())
 
 
 def _case_of_list(entry: Entry, number: int) -> Case:
@@ -87,7 +87,8 @@ def read_symbols(source: Source) -> Suite:
     exclude = _exclude(top)
     cases = [_symbol_case(entry, number, names, exclude) for number, entry in enumerate(entries, 1)]
     check_cases(source.path, cases, "queries")
-    metadata = top.rest(*CASE_LISTS, "defaults", "exclude")
+    source.name_unread_keys(entries, _SYMBOL_FIELDS, "defaults", "exclude", "categories")
+    metadata = source.rest("defaults", "exclude")
     return Suite.from_cases(source.name, cases, kind="symbols", defaults=_defaults(top), metadata=metadata)
 
 
@@ -173,7 +174,8 @@ def read_gold_set(source: Source) -> Suite:
     entries, top = source.entries(), source.top()
     if top.has("metadata"):
         top.mapping("metadata")  # refuses anything else
-    metadata = top.rest("test_cases", "metadata") | (top.values.get("metadata") or {})
+    source.name_unread_keys(entries, _GOLD_SET_FIELDS)
+    metadata = source.rest("metadata") | (top.values.get("metadata") or {})
     return _suite(source.name, source.path, entries, metadata)
 
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from searchmark.config.gates import FIXTURE_METRICS, FixtureMetric
 from searchmark.errors import FormatError
-from searchmark.formats.detection import CASE_LISTS, snake_case
+from searchmark.formats.detection import snake_case
 from searchmark.formats.suites.checks import check_cases
 from searchmark.formats.suites.source import Entry, Source
 from searchmark.records.document import Document
@@ -192,8 +192,8 @@ def read_fixtures(source: Source) -> Suite:
     entries = source.entries()
     cases = [_fixture_case(entry) for entry in entries]
     check_cases(source.path, cases, "fixtures")
-    top = source.top()
-    return Suite.from_cases(source.name, cases, model=top.maybe_text("model"), metadata=top.rest("model", *CASE_LISTS))
+    source.name_unread_keys(entries, _FIXTURE_FIELDS, "model")
+    return Suite.from_cases(source.name, cases, model=source.top().maybe_text("model"), metadata=source.rest("model"))
 
 
 def _fixture_case(entry: Entry) -> Case:

@@ -15,7 +15,7 @@ from searchmark.config.gates import GateSettings
 from searchmark.config.strict import Whole, strict_record
 from searchmark.errors import FormatError, UsageError
 from searchmark.formats.suites.checks import check_cases, check_defaults
-from searchmark.formats.suites.source import Source
+from searchmark.formats.suites.source import HEADER_FIELDS, Entry, Source
 from searchmark.io.data import Schema, check_shape
 from searchmark.io.packed import inner_stem
 from searchmark.io.paths import user_path
@@ -103,12 +103,21 @@ def _read_setup(source: Source, content: SuiteFile) -> SuiteSetup:
     folder, gates, agent = source.path.absolute().parent, content.gates, content.agent
     if gates.baseline is not None:
         gates = replace(gates, baseline=str(folder / user_path(gates.baseline)))
-    if source.is_yaml and isinstance(agent, Mapping):
-        from searchmark.io.data import parse_yaml
-
-        agent = parse_yaml(source.path, source.text, numbers=True)["agent"]  # options of an agent are settings, and no ids
+    if isinstance(agent, Mapping):
+        agent = source.with_numbers.top().values["agent"]  # options of an agent are settings, and no ids
     corpus = None if content.corpus is None else folder / user_path(content.corpus)
     return SuiteSetup(agent, content.mode, corpus, gates, content.only_in_ci, content.skip_if_missing)
+
+
+def read_header(source: Source) -> SuiteSetup:
+    """What the top of a suite in another format says about testing it; a ``corpus`` that is no path are documents."""
+    top = source.top() if source.structured else Entry(source.path, "", {})
+    header = {name: top.values[name] for name in HEADER_FIELDS if top.has(name)}
+    if not isinstance(header.get("corpus", ""), str):
+        del header["corpus"]
+    if not header:
+        return NO_SETUP
+    return _read_setup(source, _check_suite(source.path, {"schema_version": SUITE_SCHEMA.version, **header}))
 
 
 def _build_suite(path: Path, content: SuiteFile) -> Suite:

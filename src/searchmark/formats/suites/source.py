@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from difflib import get_close_matches
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -16,8 +17,19 @@ from searchmark.io.data import parse_json
 from searchmark.io.packed import inner_stem
 from searchmark.io.rows import is_parquet
 from searchmark.io.store import read_utf8
+from searchmark.io.text import note
 
 SCRIPT_EXTENSIONS = frozenset({".ts", ".mts", ".cts", ".tsx", ".js", ".mjs", ".cjs", ".jsx"})
+
+HEADER_FIELDS = ("agent", "mode", "corpus", "gates", "only_in_ci", "skip_if_missing")  # beside the cases, in every format of ours
+
+# What files say of themselves, and nobody needs to read.
+_ABOUT_THE_FILE = (
+    "schema_version", "name", "title", "description", "version", "metadata", "author", "source", "license", "created", "created_at",
+    "updated_at", "generated_at", "generated_by", "date", "note", "notes", "comment", "_comment", "total", "count",
+)  # fmt: skip
+
+NEARLY = 0.7  # alike enough to be a mistake in a name, as difflib counts
 
 HIGHEST_NUMBER = 10**9 - 1
 
@@ -134,6 +146,22 @@ class Source(InputFile):
         """The mapping at the top; empty where the content is a list."""
         return Entry.of(self.path, "", self.data if isinstance(self.data, dict) else {})
 
+    def rest(self, *names: str) -> dict[str, Any]:
+        """What is at the top beside the cases, the header and these names."""
+        return self.top().rest(*CASE_LISTS, *HEADER_FIELDS, *names)
+
+    def name_unread_keys(self, entries: Iterable[Entry], fields: Collection[str], *top_fields: str) -> None:
+        """Say which keys at the top nobody reads, and which fields of cases may be misspelt: cases can be split by any others."""
+        top = self.top()
+        unread = {name: _nearest(name, (*HEADER_FIELDS, *top_fields), top) for name in self.rest(*top_fields, *_ABOUT_THE_FILE)}
+        for entry in entries:
+            for name in entry.values.keys() - {*fields, *unread}:
+                if near := _nearest(name, fields, entry):
+                    unread[name] = near
+        if unread:
+            named = [f"{name!r}{f' (did you mean {near!r}?)' if near else ''}" for name, near in unread.items()]
+            note(f"{self.path}: nobody reads {', '.join(named)}")
+
 
 @dataclass(frozen=True, eq=False)
 class Entry:
@@ -244,6 +272,11 @@ class Entry:
 
     def __iter__(self) -> Iterator[str]:
         return iter(self.values)
+
+
+def _nearest(name: str, names: Iterable[str], entry: Entry) -> str | None:
+    """The name that was probably meant, of those that are not there."""
+    return next(iter(get_close_matches(name, [each for each in names if not entry.has(each)], 1, NEARLY)), None)
 
 
 def as_text(value: Any) -> str | None:

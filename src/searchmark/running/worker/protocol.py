@@ -311,6 +311,7 @@ _FAILURE: dict[str, _Check] = {
     "traceback": (_is_traceback, False),
     "ns": (_is_size, False),
     "spent": (_is_flag, False),
+    "missing": (_is_flag, False),
 }
 
 _PART: dict[str, _Check] = {

@@ -14,7 +14,7 @@ from searchmark.agents.adapters import has_reset, has_usage_method
 from searchmark.agents.answers import AnswerParts, ChunkRule, HitReader, as_stream, is_finite_number, parse_chunk_rule
 from searchmark.agents.protocol import RetrievalAgent
 from searchmark.config.agents import AgentSpec
-from searchmark.errors import SearchmarkError, UsageError
+from searchmark.errors import MISSING, MISSING_IN_SEARCH, SearchmarkError, UsageError, is_missing
 from searchmark.formats.corpora.corpus import Changes, Corpus
 from searchmark.formats.corpora.locations import Commit, Documents, Folder, Location, Remote, location_from_plain
 from searchmark.io.data import is_too_deep
@@ -86,13 +86,13 @@ class Server:
             return {**self._failed(_error_excerpt(error), error), "spent": True}
         except SearchmarkError as error:
             excerpt = {} if error.excerpt is None else {"excerpt": excerpt_of(error.excerpt, LONGEST_REASON)}
-            return self._failed(_error_with_location(error), error.__cause__) | excerpt
+            return self._failed(_error_with_location(error), error.__cause__) | excerpt | _missing_flag(error, request)
         except KeyboardInterrupt as error:
             if self._spec is not None:  # Ctrl-C is meant for this process
                 raise
             return self._failed(_error_excerpt(error), error)
         except BaseException as error:  # noqa: BLE001  # an agent may raise anything, SystemExit included
-            return self._failed(_error_excerpt(error), error)
+            return self._failed(_error_excerpt(error), error) | _missing_flag(error, request)
 
     def perform(self, request: Reply) -> Reply:
         """The reply to a request; what the agent raises is raised."""
@@ -292,6 +292,11 @@ def describe_agent(agent: RetrievalAgent) -> Reply:
 
 def _whole(value: Any) -> int | None:
     return int(value) if is_finite_number(value) and 0 <= float(value) <= LARGEST_COUNT else None
+
+
+def _missing_flag(error: BaseException, request: Reply) -> Reply:
+    """Whether the request failed for want of something, so that the type of an error gets to the runner."""
+    return {"missing": True} if is_missing(error, MISSING_IN_SEARCH if "query" in request else MISSING) else {}
 
 
 def _error_excerpt(error: BaseException) -> str:
