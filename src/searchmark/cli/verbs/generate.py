@@ -125,16 +125,9 @@ def command(settings: GenerateCommand) -> None:
     _check_output(Path(settings.output))
     with _allowed_network(offline=settings.offline), _rewriting(options) as rewrite, mining_progress() as on_progress:
         mining_facts = generate_gold_set(
-            sources,
-            settings.output,
-            options,
-            jobs=settings.jobs or os.cpu_count() or 1,
-            rewrite=rewrite,
-            on_progress=on_progress,
-            decisions=settings.decisions,
-            placement=settings.placement,
-            fresh=settings.fresh,
-        )
+            sources, settings.output, options, jobs=settings.jobs or os.cpu_count() or 1, rewrite=rewrite,
+            on_progress=on_progress, decisions=settings.decisions, placement=settings.placement, fresh=settings.fresh,
+        )  # fmt: skip
     for sentence in (sentence for facts in mining_facts for sentence in summary(facts)):
         tell(sentence)
     for sentence in _unapplied_decisions(_load_decisions(settings.decisions, settings.output), sources):
