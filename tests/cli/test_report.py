@@ -15,7 +15,20 @@ from tests.support import commands
 
 QUICKSTART = commands.ROOT / "examples" / "quickstart"
 FOLDER = Path(".searchmark/runs")
-COMPARED = ("compare", "--gold-set", "suite.yaml", "--run", "bm25.trec", "--run", "other.trec", "--archive", "-o", "out.json")
+COMPARED = (
+    "compare",
+    "--gold-set",
+    "suite.yaml",
+    "--run",
+    "bm25.trec",
+    "--run",
+    "other.trec",
+    "--missing",
+    "zero",
+    "--archive",
+    "-o",
+    "out.json",
+)
 
 
 @pytest.fixture(autouse=True)

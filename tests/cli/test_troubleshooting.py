@@ -161,7 +161,7 @@ TROUBLES = {
     "~colleague/": ("evaluate --gold-set ~colleague/s.json --run ok.trec", 4),
     "no page is about": ("docs runing", 4),
     "the agent could not be started: gt_": (f"{GOOD} --corpus docs --config models.yaml --agent minilm", 5),
-    "the agent could not be started: sentence": (f"{GOOD} --corpus docs --config models.yaml --agent transformer", 5),
+    "the agent could not be started: gt_all": (f"{GOOD} --corpus docs --config models.yaml --agent transformer", 5),
     "the agent could not be started: no database": (f"{GOOD} --corpus docs --config models.yaml --agent vectors", 5),
     "git is not on the PATH": ("generate --repo r -o new.json", 4),
 }

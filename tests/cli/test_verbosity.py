@@ -68,7 +68,7 @@ def test_quiet_says_why_a_result_is_doubtful(capsys: pytest.CaptureFixture[str])
     Path("corpus.jsonl").write_text("".join(f"{json.dumps(each)}\n" for each in documents))
     cases = "".join(f"  - {{id: d{number}, query: q, judgments: [{{target: gone{number}}}]}}\n" for number in range(3))
     Path("suite.yaml").write_text(FILES["suite.yaml"] + cases)
-    assert main([*EVALUATE, "-q", "--corpus", "corpus.jsonl"]) == 0
+    assert main([*EVALUATE, "-q", "--corpus", "corpus.jsonl", "--missing", "zero"]) == 0
     first, *rest = capsys.readouterr().out.splitlines()
     assert first == "b: RR 0.2000"
     assert rest[0].startswith("error most-targets-missing: 4 of 5 relevant targets (80 %) are not in the corpus: ")

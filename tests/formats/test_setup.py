@@ -126,4 +126,4 @@ def test_keys_that_nobody_reads_are_named_with_the_nearest_that_is_read(
     path, notes = file("other.yaml", text), list[str]()
     with redirect_notes(notes.append):
         load_suite(path)
-    assert notes == ([] if said is None else [f"{path}: nobody reads {said}"])
+    assert notes == ([] if said is None else [f"{path}: not read: {said}"])

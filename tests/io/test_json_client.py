@@ -102,7 +102,7 @@ def test_waits_grow_where_the_service_does_not_say(client: Make, time: Time) -> 
         (408, 3),
         (429, 3),
         (500, 3),
-        (501, 3),
+        (501, 1),
         (502, 3),
         (503, 3),
         (504, 3),

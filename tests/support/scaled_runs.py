@@ -79,7 +79,7 @@ TOLD_OF_WORKERS = {
     "parallel-workers": "says that latencies were measured while others were at work",
 }
 TIMES_IN_MARKDOWN = re.compile(
-    r"\| .* ms .*\||(index: |worker start ).*"
+    r"\| .* ms .*\||(- )?(index: |worker start ).*"
 )  # rows of latencies, and the line about the index and starts
 
 

@@ -63,6 +63,8 @@ from searchmark.scoring.trust import reasons_for_distrust
 
 # From a suite and a run to a proposal: which expectations would change, which would not, and which are left alone.
 
+NO_OBSTACLES = ("nothing-to-find", "most-cases-missing")  # such cases are left alone, and the others may be approved
+
 _REASONS: dict[SkipReason, str] = {
     "error": "the agent failed",
     "timeout": "the agent ran out of time",
@@ -126,7 +128,7 @@ def propose(suite: Suite, format_name: str, run: Run, only: Collection[str] = ()
     (run,) = comparable(suite, [run]).runs
     matched = match_hits(suite, run)
     # Approval may be what gives a suite its first targets.
-    reasons = [each.message for each in reasons_for_distrust(matched) if each.code != "nothing-to-find"]
+    reasons = [each.message for each in reasons_for_distrust(matched) if each.code not in NO_OBSTACLES]
     if reasons:
         raise Incomparable(f"the run {run.agent!r} is untrusted, so nothing of it can be approved: {'; '.join(reasons)}")
     proposer = _Proposer(format_name, run, {nfc(case): row for row, case in enumerate(run.case_ids)}, run.agent)

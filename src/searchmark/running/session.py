@@ -187,6 +187,7 @@ class Session:
         self._was_ready = False  # in this session: of one that was not, there is nothing to close
         self._in_a_row = 0
         self.given_up: str | None = None
+        self._not_started: SearchOutcome | None = None  # of an agent that failed before the first case
         self._output = {"stdout": OutputCapture(), "stderr": OutputCapture()}
 
     def load(self) -> str | None:
@@ -232,7 +233,7 @@ class Session:
             self._prepare(step.location)
         except RequestFailed as failure:
             if not self.ever_ready:
-                self._not_ready(failure)
+                self._not_started = self._not_ready(failure)
 
     def ask_cases(
         self,
@@ -274,7 +275,8 @@ class Session:
         ``passages``: parts of documents are judged, so that hits need their texts.
         """
         if self.given_up:
-            return SearchOutcome("not_run", details=AnswerDetails(failure=self.given_up))
+            outcome, self._not_started = self._not_started, None  # its first case says where it failed
+            return outcome or SearchOutcome("not_run", details=AnswerDetails(failure=self.given_up))
         query = step.query
         try:
             self._prepare(step.location)

@@ -69,7 +69,7 @@ def load_suite_with_setup(
     check_readable(source.path)
     if builtin is None:
         suite, setup = _read_with_setup(source, format, topics)
-        decisions = read_decisions(decisions_path(file), missing_ok=True) if decided else NO_DECISIONS
+        decisions = read_decisions(decisions_path(file), missing_ok=True) if decided and file.name else NO_DECISIONS
         return decisions.apply(suite), setup
     suite, setup = _read_with_setup(source, format or builtin.format, topics or builtin.topics)
     # Under the name that it is called by, so that what is made with it names no path of this machine.

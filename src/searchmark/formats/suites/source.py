@@ -26,7 +26,7 @@ HEADER_FIELDS = ("agent", "mode", "corpus", "gates", "only_in_ci", "skip_if_miss
 # What files say of themselves, and nobody needs to read.
 _ABOUT_THE_FILE = (
     "schema_version", "name", "title", "description", "version", "metadata", "author", "source", "license", "created", "created_at",
-    "updated_at", "generated_at", "generated_by", "date", "note", "notes", "comment", "_comment", "total", "count",
+    "approvals", "owner", "updated_at", "generated_at", "generated_by", "date", "note", "notes", "comment", "_comment", "total", "count",
 )  # fmt: skip
 
 NEARLY = 0.7  # alike enough to be a mistake in a name, as difflib counts
@@ -151,7 +151,7 @@ class Source(InputFile):
         return self.top().rest(*CASE_LISTS, *HEADER_FIELDS, *names)
 
     def name_unread_keys(self, entries: Iterable[Entry], fields: Collection[str], *top_fields: str) -> None:
-        """Say which keys at the top nobody reads, and which fields of cases may be misspelt: cases can be split by any others."""
+        """Say which keys at the top are not read, and which fields of cases may be misspelt: cases can be split by any others."""
         top = self.top()
         unread = {name: _nearest(name, (*HEADER_FIELDS, *top_fields), top) for name in self.rest(*top_fields, *_ABOUT_THE_FILE)}
         for entry in entries:
@@ -160,7 +160,7 @@ class Source(InputFile):
                     unread[name] = near
         if unread:
             named = [f"{name!r}{f' (did you mean {near!r}?)' if near else ''}" for name, near in unread.items()]
-            note(f"{self.path}: nobody reads {', '.join(named)}")
+            note(f"{self.path}: not read: {', '.join(named)}")
 
 
 @dataclass(frozen=True, eq=False)
