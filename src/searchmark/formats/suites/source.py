@@ -26,7 +26,8 @@ HEADER_FIELDS = ("agent", "mode", "corpus", "gates", "only_in_ci", "skip_if_miss
 # What files say of themselves, and nobody needs to read.
 _ABOUT_THE_FILE = (
     "schema_version", "name", "title", "description", "version", "metadata", "author", "source", "license", "created", "created_at",
-    "approvals", "owner", "updated_at", "generated_at", "generated_by", "date", "note", "notes", "comment", "_comment", "total", "count",
+    "approvals", "owner", "updated_at", "generated_at", "generated_by", "date", "note", "notes",
+    "comment", "_comment", "total", "count",
 )  # fmt: skip
 
 NEARLY = 0.7  # alike enough to be a mistake in a name, as difflib counts
