@@ -7,12 +7,13 @@ from dataclasses import fields
 from typing import Literal, NamedTuple
 
 from searchmark.config.sections import Versions
+from searchmark.errors import shortened
 from searchmark.measures.catalogue import with_words
 from searchmark.records.finding import SEVERITIES, Finding
 from searchmark.records.provenance import VectorStatistics
 from searchmark.records.sentences import list_first, plain_count, three_digits
 from searchmark.reports import cells
-from searchmark.reports.cases import CaseSummary, ExpectedTarget
+from searchmark.reports.cases import CaseSummary, ExpectedTarget, ShownHit
 from searchmark.reports.cells import UNDEFINED, Cell, Row, Table, table
 from searchmark.reports.report import (
     AgentSummary,
@@ -286,6 +287,8 @@ def version_table(agents: Mapping[str, AgentSummary]) -> Table:
 
 # Single cases.
 
+LONGEST_BEGINNING = 40  # of the text of a hit
+
 
 def worst_table(agent: AgentSummary) -> Table:
     """The lowest cases by the leading measure: what was asked, what it scored, what was expected, what came."""
@@ -315,7 +318,13 @@ def expected_text(expected: Sequence[ExpectedTarget]) -> str:
 
 def returned_text(case: CaseSummary) -> str:
     """The first hits of an answer, or why there are none."""
-    return ", ".join(hit.id for hit in case.hits[:HITS_SHOWN]) or f"({case.status.replace('_', ' ')})"
+    return ", ".join(map(_hit_name, case.hits[:HITS_SHOWN])) or f"({case.status.replace('_', ' ')})"
+
+
+def _hit_name(hit: ShownHit) -> str:
+    """Its id, and how its document begins where the texts of hits are at hand: with its title, if it has one."""
+    begins = (hit.text or "").strip().partition("\n")[0]
+    return f"{hit.id} ({shortened(begins, LONGEST_BEGINNING)})" if begins else hit.id
 
 
 def list_names(names: Sequence[str]) -> str:
