@@ -22,7 +22,9 @@ pytestmark = pytest.mark.slow
 
 PAGE = (ROOT / "docs" / "ci.md").read_text()
 BIN = Path(sys.executable).parent
-INSTALL = "python -m pip install searchmark"  # needs a network, and is what these tests are run with
+INSTALL = (
+    "python -m pip install 'searchmark @ git+https://HOST/PROJECT@COMMIT'"  # needs a network, and is what these tests are run with
+)
 ACTION = YAML(typ="safe").load((ROOT / "action.yml").read_text())
 STEPS = {step["id"]: step for step in ACTION["runs"]["steps"] if "id" in step}
 

@@ -43,6 +43,8 @@ def readable(path):
 def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     for name in ("suite.yaml", "corpus.jsonl", "bm25.trec"):
         shutil.copy(ROOT / "examples" / "quickstart" / name, tmp_path)
+    suite = tmp_path / "suite.yaml"
+    suite.write_text(suite.read_text() + "missing: zero\n")
     monkeypatch.chdir(tmp_path)
     return tmp_path
 

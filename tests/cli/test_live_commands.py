@@ -205,7 +205,7 @@ def test_one_agent_that_fails_to_start_does_not_stop_the_others(shop: Path, caps
     assert code == 2
     assert report["agents"]["bm25"]["measures"]["RR"]["mean"] == 1.0
     assert report["agents"]["Bad"]["status"] == "failed"
-    assert report["comparisons"][0]["verdict"] == "INVALID"
+    assert "comparisons" not in report
 
 
 @pytest.mark.slow

@@ -310,7 +310,7 @@ class TestRefused:
             ("cases: [{query: q, expectedIds: 7}]\n", "is text, not a list"),
             ("cases:\n  - query: [\n", "not valid YAML"),
             ("cases: [{expectedIds: [a]}]\n", "query: is missing"),
-            ("a: b\napprovals: 7\ncases: [{query: create, expectedIds: [z]}]\n", "approvals: is not a list"),
+            ("owner: b\napprovals: 7\ncases: [{query: create, expectedIds: [z]}]\n", "approvals: is not a list"),
         ],
     )
     def test_a_file_that_is_not_what_it_claims_to_be(self, suite: Path, run: Path, content: str, complaint: str) -> None:

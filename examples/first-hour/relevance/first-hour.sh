@@ -2,10 +2,10 @@
 # Quality assurance: cases with expected ids, thresholds that fail a build, a report, and expectations that change on purpose.
 set -eu
 cd "$(dirname "$0")"
-trap 'rm -rf work' EXIT
 mkdir work
 cp cases.yaml operations.jsonl work
 cd work
+trap 'rm -rf ../work' EXIT
 
 # 1. The naive list is a suite as it is, with its corpus and its thresholds in the header.
 searchmark evaluate --gold-set cases.yaml --agent bm25 --no-archive -o report.md || echo "the build fails with code $?"
