@@ -13,6 +13,8 @@ from typing import Any
 
 import pytest
 
+pytestmark = pytest.mark.slow  # commands in processes of their own
+
 COMMIT = "1a2b3c4d" * 5
 WORKFLOW = ".github/workflows/search-quality.yml"
 

@@ -13,6 +13,8 @@ import pytest
 
 TOPICS = ["kettle", "teapot", "samovar", "strainer", "caddy", "infuser", "saucer", "whisk", "tongs", "gaiwan"]
 SECTION = "## The {0}\n\nThe {0} is kept on shelf {1} of the pantry.\nIt is cleaned with warm water on day {1} of every month.\n"
+pytestmark = pytest.mark.slow  # commands in processes of their own
+
 RETRIEVERS = '''
 """Retrievers as LangChain and LlamaIndex make them: chunks of files, with their texts and where they begin."""
 

@@ -11,6 +11,8 @@ import pytest
 
 from tests.support.histories import NOUNS, VERBS, Script
 
+pytestmark = pytest.mark.slow  # commands in processes of their own
+
 COMMITS = 40
 FILES = 8  # as many commits as --max-alike lets pass change each of them
 

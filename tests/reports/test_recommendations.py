@@ -547,6 +547,16 @@ class TestOutranked:
         assert "red" in said.seen
         assert "boot" in said.seen
 
+    def test_queries_in_another_language_than_the_documents_are_told_so(self, tmp_path: Path) -> None:
+        spanish = "el {0} de la casa es para los que no tienen una mesa, y con el se come en la cocina por la tarde"
+        english = "what is the {0} of the house for, and who is it that has it in the kitchen with them"
+        documents = [{"id": f"d{n}", "title": word, "text": spanish.format(word)} for n, word in enumerate(WORDS)]
+        documents += [{"id": f"x{n}", "title": "house", "text": f"kitchen house {word}"} for n, word in enumerate(WORDS)]
+        queries = {f"c{n}": (english.format("thing"), f"d{n}") for n in range(12)}
+        advice = {each.code: each for each in shop(tmp_path, documents, queries)}
+        assert advice["other-language"].seen == "12 failed cases ask in English, and the wanted documents are in Spanish"
+        assert not advice.keys() & {"no-common-word", "outranked-by-words"}
+
     def test_a_document_that_is_above_the_targets_again_and_again_is_named(self) -> None:
         def crowded(case: str) -> Answer:
             others = [Hit("manual", 1, 1.0), *(Hit(f"{case}-{n}", n, 1 / n) for n in range(2, 6))]

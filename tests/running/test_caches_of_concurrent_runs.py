@@ -20,6 +20,8 @@ WAITS = """
 from pathlib import Path
 from searchmark import RetrievalAgent, RetrievalResult
 
+pytestmark = pytest.mark.slow  # commands in processes of their own
+
 class Waits(RetrievalAgent):
     def initialize(self, corpus):
         Path("begun").write_text("")

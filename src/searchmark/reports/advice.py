@@ -12,16 +12,18 @@ from typing import Literal
 
 import numpy as np
 
+from searchmark.agents.lexical.analyser import NO_STEMMING, detect_language
 from searchmark.agents.vectors import INDEXES
 from searchmark.errors import shortened
 from searchmark.measures.common import ABSTENTION, NORMALISED_GAIN, RECALL, RECIPROCAL_RANK
 from searchmark.measures.grammar import Measure
 from searchmark.records.answers import EMPTY, ERROR, OK, STATUSES
 from searchmark.records.columns import Ints, distinct
+from searchmark.records.document import Document
 from searchmark.records.provenance import AgentIdentity
 from searchmark.reports.cases import CaseArrays, CaseFacts, FactColumns, Marks, arrays_of
 from searchmark.reports.failed_cases import failed_marks
-from searchmark.reports.outranked import MOST_CASES, NEAR, OutrankedCase, ReadCase, ReadDocuments, outranked_cases, read_cases
+from searchmark.reports.outranked import MOST_CASES, NEAR, TEXT, OutrankedCase, ReadCase, ReadDocuments, outranked_cases, read_cases
 from searchmark.reports.report import (
     AgentSummary,
     Recommendation,
@@ -544,10 +546,14 @@ def outranked(run: AnsweredCases, evidence: AdviceEvidence) -> Iterator[Recommen
     if len(cases) < FEWEST_CASES:
         return
     yield from _crowding_document(run, cases)
-    if run.run in evidence.those(is_scored_by_vectors):
+    by_vectors = run.run in evidence.those(is_scored_by_vectors)
+    if by_vectors:
         yield from _near_misses(run, cases)
-    elif evidence.read is not None:
-        yield from _words_that_decide(run, list(read_cases(cases, agent, evidence.read)))
+    read = [] if evidence.read is None else list(read_cases(cases, agent, evidence.read))
+    other_language = list(_other_language(run, read))
+    yield from other_language
+    if not by_vectors and not other_language:
+        yield from _words_that_decide(run, read)
 
 
 def _crowding_document(run: AnsweredCases, cases: Sequence[OutrankedCase]) -> Iterator[Recommendation]:
@@ -577,6 +583,15 @@ def _near_misses(run: AnsweredCases, cases: Sequence[OutrankedCase]) -> Iterator
         yield make_recommendation("near-misses", run.run, observation, advice, near, len(near))
 
 
+def _other_language(run: AnsweredCases, cases: Sequence[ReadCase]) -> Iterator[Recommendation]:
+    asked = detect_language(Document("", each.case.query) for each in cases)
+    written = detect_language(each.wanted for each in cases)
+    if asked != written and NO_STEMMING not in (asked, written):
+        observation = f"{len(cases)} failed cases ask in {asked.title()}, and the wanted documents are in {written.title()}"
+        advice = "Search by a model that knows both languages, or translate the queries: words of one do not find the other."
+        yield make_recommendation("other-language", run.run, observation, advice, (each.case.id for each in cases), len(cases))
+
+
 def _words_that_decide(run: AnsweredCases, cases: Sequence[ReadCase]) -> Iterator[Recommendation]:
     without = [each for each in cases if not each.target.all]
     if is_clearly_frequent(len(without), len(cases), WORD_RULES):
@@ -587,17 +602,16 @@ def _words_that_decide(run: AnsweredCases, cases: Sequence[ReadCase]) -> Iterato
         yield make_recommendation("no-common-word", run.run, observation, advice, (each.case.id for each in without), len(without))
     fields = Counter(name for each in cases for name in each.deciding_fields)
     field, count = max(fields.items(), key=lambda each: each[1], default=("", 0))
-    if is_clearly_frequent(count, len(cases), WORD_RULES) and 2 * count >= len(cases):
+    if is_clearly_frequent(count, len(cases), WORD_RULES) and 3 * count >= len(cases):
         decided = [each for each in cases if field in each.deciding_fields]
-        words = Counter(
-            word for each in decided for word in each.winner.by_field[field] - each.target.by_field.get(field, frozenset())
-        )
+        words = Counter(word for each in decided for word in each.words_ahead(field))
         often = ", ".join(word for word, _ in words.most_common(MOST_WORDS))
         observation = (
             f"in {count} of {len(cases)} failed cases the first hit has more words of the query in its {field} than the wanted "
             f"document (most often: {often}): {_example(decided[0])}"
         )
-        advice = f"Compare the weight of {field} with that of the other fields, and give the wanted documents these words."
+        weigh = f"Compare the weight of {field} with that of the other fields. " if field != TEXT else ""
+        advice = f"{weigh}Add these words or synonyms to the wanted documents, or search by meaning as well (agent hybrid)."
         yield make_recommendation("outranked-by-words", run.run, observation, advice, (each.case.id for each in decided), count)
 
 

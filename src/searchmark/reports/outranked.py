@@ -18,6 +18,8 @@ MOST_CASES = 200  # failed cases of a run that are looked at
 
 WHOLE_DOCUMENTS = ("id", "path")  # targets that are documents, which can be read
 
+TEXT = "text"  # the part of a document that is neither its id, its title nor a field
+
 NEAR = 0.2  # of the way from the first hit to the last one that is shown
 
 
@@ -91,6 +93,7 @@ class ReadCase:
     winner: SharedWords
     target: SharedWords
     title: str | None  # of the winner
+    wanted: Document
 
     @property
     def deciding_fields(self) -> list[str]:
@@ -109,7 +112,7 @@ def read_cases(cases: Sequence[OutrankedCase], agent: AgentSummary, read: ReadDo
         winner, target = (document_of(agent.snapshot, each.id, id_) for id_ in (each.winner.id, each.target))
         if winner is not None and target is not None:
             words = frozenset(analyser.query_terms(each.query))
-            yield ReadCase(each, _shared(winner, words, analyser), _shared(target, words, analyser), winner.title)
+            yield ReadCase(each, _shared(winner, words, analyser), _shared(target, words, analyser), winner.title, target)
 
 
 def analyser_of(agent: AgentSummary) -> Analyser:
@@ -122,6 +125,6 @@ def analyser_of(agent: AgentSummary) -> Analyser:
 
 
 def _shared(document: Document, words: frozenset[str], analyser: Analyser) -> SharedWords:
-    texts = {"id": document.id, "title": document.title or "", "text": document.text}
+    texts = {"id": document.id, "title": document.title or "", TEXT: document.text}
     texts |= {name: value for name, value in document.fields.items() if isinstance(value, str)}
     return SharedWords({name: words.intersection(analyser.terms(text)) for name, text in texts.items()})
