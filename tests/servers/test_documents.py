@@ -64,13 +64,16 @@ def llama_retriever() -> Any:
 
 def test_documents_of_langchain_are_hits() -> None:
     document, other = langchain_documents()
-    assert read_hit(document) == RawHit("a.py")
-    assert read_hit((other, 0.5)) == RawHit("b.py", 0.5)
+    assert read_hit(document) == RawHit("a.py", text="tea")
+    assert read_hit((other, 0.5)) == RawHit("b.py", 0.5, text="tea")
 
 
 def test_nodes_of_llama_index_are_hits() -> None:
-    assert [read_hit(node) for node in llama_nodes()] == [RawHit("a.py", 2.0), RawHit("b.py", 1.0)]
-    assert read_hit(llama_nodes()[0].node) == RawHit("a.py")
+    assert [read_hit(node) for node in llama_nodes()] == [
+        RawHit("a.py", 2.0, text="tea"),
+        RawHit("b.py", 1.0, text="tea"),
+    ]
+    assert read_hit(llama_nodes()[0].node) == RawHit("a.py", text="tea")
 
 
 @pytest.mark.parametrize(("retriever", "scores"), [(langchain_retriever, [None, None]), (llama_retriever, [2.0, 1.0])])
