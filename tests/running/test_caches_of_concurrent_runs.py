@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import json
 import os
+import select
 import sqlite3
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+
+pytestmark = pytest.mark.slow  # commands in processes of their own
 
 DOCUMENTS = 200
 AGENTS = [
@@ -20,7 +23,6 @@ WAITS = """
 from pathlib import Path
 from searchmark import RetrievalAgent, RetrievalResult
 
-pytestmark = pytest.mark.slow  # commands in processes of their own
 
 class Waits(RetrievalAgent):
     def initialize(self, corpus):
@@ -66,16 +68,26 @@ def vectors(folder: Path) -> int:
         return int(database.execute("SELECT count(*) FROM vectors").fetchone()[0])
 
 
+def wait_for_writer(pipe: Path) -> None:
+    """Until the pipe has been written to; an agent that fails before that must not keep the test waiting for ever."""
+    descriptor, poller = os.open(pipe, os.O_RDONLY | os.O_NONBLOCK), select.poll()
+    poller.register(descriptor, select.POLLIN | select.POLLHUP)
+    came = poller.poll(60_000)
+    os.close(descriptor)
+    assert came, "the agent was not started"
+
+
 def test_a_run_of_a_foreign_agent_leaves_what_another_run_caches_meanwhile(folder: Path) -> None:
     with started(folder, "waits.py:Waits", "bm25") as foreign:
         try:
-            (folder / "begun").read_text()
+            wait_for_writer(folder / "begun")
             with started(folder, "semantic", "bm25") as other:
                 assert other.wait() == 0
             counts = sorted((folder / "cache").glob("bm25/*/*.npz"))
             stored = vectors(folder)
             assert stored >= DOCUMENTS
             assert counts
+            assert foreign.poll() is None
             (folder / "go").write_text("")
             assert foreign.wait() == 0
         finally:
