@@ -587,7 +587,9 @@ def _other_language(run: AnsweredCases, cases: Sequence[ReadCase]) -> Iterator[R
     asked = detect_language(Document("", each.case.query) for each in cases)
     written = detect_language(each.wanted for each in cases)
     if asked != written and NO_STEMMING not in (asked, written):
-        observation = f"{len(cases)} failed cases ask in {asked.title()}, and the wanted documents are in {written.title()}"
+        observation = (
+            f"the queries of {len(cases)} failed cases are mostly in {asked.title()}, and the wanted documents in {written.title()}"
+        )
         advice = "Search by a model that knows both languages, or translate the queries: words of one do not find the other."
         yield make_recommendation("other-language", run.run, observation, advice, (each.case.id for each in cases), len(cases))
 
